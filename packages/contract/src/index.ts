@@ -1,0 +1,11 @@
+export * from './errors.js';
+export * from './issues.js';
+export * from './json-schema.js';
+export * from './judge.js';
+export * from './methods.js';
+export * from './openapi.js';
+export * from './rubric.js';
+export * from './rubric-rules.js';
+export * from './service.js';
+export * from './validate.js';
+export { wireTypes } from './wire-types.js';

@@ -1,0 +1,69 @@
+import type * as z from 'zod';
+import { judgeRequest, judgeResult } from './judge.js';
+import {
+  emptyRequest,
+  getRubricRequest,
+  rubricDetail,
+  rubricList,
+  versionInfo,
+} from './service.js';
+
+/** One method of the API: its HTTP route, its stdio name, its types. */
+export interface MethodRow {
+  http: 'GET' | 'POST';
+  /** Path with `{name}` for each parameter taken from it. */
+  path: string;
+  params: z.ZodType;
+  result: z.ZodType;
+  /** Whether a bearer token is needed where the server has one. */
+  auth: boolean;
+  stdio: boolean;
+  summary: string;
+}
+
+export const METHODS = {
+  judge: {
+    http: 'POST',
+    path: '/v1/judge',
+    params: judgeRequest,
+    result: judgeResult,
+    auth: true,
+    stdio: true,
+    summary: 'Judge a text by a rubric.',
+  },
+  listRubrics: {
+    http: 'GET',
+    path: '/v1/rubrics',
+    params: emptyRequest,
+    result: rubricList,
+    auth: true,
+    stdio: true,
+    summary: 'List the rubrics the engine knows by name.',
+  },
+  getRubric: {
+    http: 'GET',
+    path: '/v1/rubrics/{name}',
+    params: getRubricRequest,
+    result: rubricDetail,
+    auth: true,
+    stdio: true,
+    summary: 'Show one rubric.',
+  },
+  version: {
+    http: 'GET',
+    path: '/v1/version',
+    params: emptyRequest,
+    result: versionInfo,
+    auth: false,
+    stdio: true,
+    summary: 'Tell what is running.',
+  },
+} as const satisfies Record<string, MethodRow>;
+
+export type MethodName = keyof typeof METHODS;
+
+export const METHOD_NAMES = Object.keys(METHODS) as MethodName[];
+
+export function isMethodName(name: string): name is MethodName {
+  return Object.hasOwn(METHODS, name);
+}

@@ -1,0 +1,64 @@
+import type * as z from 'zod';
+import { validationError } from './errors.js';
+import { type Issue, issuePath } from './issues.js';
+import { type JudgeRequest, judgeByName, judgeByRubric } from './judge.js';
+import { METHODS, type MethodName } from './methods.js';
+import { type Rubric, rubric } from './rubric.js';
+import { rubricIssues } from './rubric-rules.js';
+
+/** Checks the parameters of a method and fills in defaults. Throws `validation_error` with every issue. */
+export function parseParams<N extends MethodName>(
+  method: N,
+  params: unknown,
+): z.output<(typeof METHODS)[N]['params']> {
+  if (method === 'judge') {
+    return parseJudgeRequest(params) as z.output<(typeof METHODS)[N]['params']>;
+  }
+  const parsed = parseWith(METHODS[method].params, params, `Invalid parameters of ${method}`);
+  return parsed as z.output<(typeof METHODS)[N]['params']>;
+}
+
+/** Picks the branch of the request by the key that is there, so that every issue has a plain path. */
+export function parseJudgeRequest(params: unknown): JudgeRequest {
+  const what = 'Invalid judge request';
+  if (typeof params !== 'object' || params === null || Array.isArray(params)) {
+    throw validationError(what, [{ path: '', message: 'must be a JSON object' }]);
+  }
+  const named = 'rubricName' in params;
+  const inline = 'rubric' in params;
+  if (named === inline) {
+    const message = named
+      ? 'give either rubricName or rubric, not both'
+      : 'give rubricName (a rubric of the engine) or rubric (your own)';
+    throw validationError(what, [{ path: '', message }]);
+  }
+  if (named) return parseWith(judgeByName, params, what);
+  const request = parseWith(judgeByRubric, params, what);
+  const issues = rubricIssues(request.rubric, 'rubric');
+  if (issues.length > 0) throw validationError(what, issues);
+  return request;
+}
+
+/** Checks a rubric on its own. */
+export function parseRubric(value: unknown): Rubric {
+  const parsed = parseWith(rubric, value, 'Invalid rubric');
+  const issues = rubricIssues(parsed);
+  if (issues.length > 0) throw validationError('Invalid rubric', issues);
+  return parsed;
+}
+
+function parseWith<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw validationError(what, parsed.error.issues.flatMap(plainIssues));
+}
+
+function plainIssues(issue: z.core.$ZodIssue): Issue[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: issuePath([...issue.path, key]),
+      message: 'is not a known field',
+    }));
+  }
+  return [{ path: issuePath(issue.path), message: issue.message }];
+}
