@@ -1,0 +1,95 @@
+// Builds dist/: the engine as a folder that runs on its own (dist/engine), and the library for TypeScript.
+import { chmod, cp, mkdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const dist = path.join(root, 'dist');
+const manifest = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+const methods = JSON.parse(
+  await readFile(path.join(root, '../contract/generated/methods.json'), 'utf8'),
+);
+const define = {
+  __VERSION_INFO__: JSON.stringify({
+    package: methods.package,
+    version: manifest.version,
+    wireVersion: methods.wireVersion,
+    apiSurface: methods.methods.map(({ name }) => name),
+  }),
+};
+
+/** Libraries that only some commands need; each becomes a file of its own, read when it is first used. */
+const VENDOR = ['undici', 'hono', '@hono/node-server', 'commander', 'yaml', 'yauzl'];
+
+const vendorFile = (name) => `${name.replace('@', '').replace('/', '-')}.cjs`;
+
+const vendorPlugin = {
+  name: 'vendor',
+  setup(builder) {
+    builder.onResolve({ filter: /^[@a-z]/ }, ({ path: name, kind }) => {
+      if (kind === 'entry-point' || !VENDOR.includes(name)) return undefined;
+      return { path: `./vendor/${vendorFile(name)}`, external: true };
+    });
+  },
+};
+
+const common = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  logLevel: 'warning',
+  legalComments: 'none',
+  define,
+};
+
+async function buildVendor() {
+  for (const name of VENDOR) {
+    await build({
+      ...common,
+      format: 'cjs',
+      minify: true,
+      stdin: { contents: `export * from '${name}';`, resolveDir: root },
+      outfile: path.join(dist, 'engine/vendor', vendorFile(name)),
+    });
+  }
+}
+
+const engineFile = {
+  name: 'engine-file',
+  setup(builder) {
+    builder.onResolve({ filter: /\/engine\.js$/ }, () => ({
+      path: './engine.cjs',
+      external: true,
+    }));
+  },
+};
+
+/** Lazy CommonJS starts fastest: what a command does not reach is never evaluated. */
+async function buildEngine() {
+  const engine = { ...common, format: 'cjs', outdir: path.join(dist, 'engine') };
+  await build({
+    ...engine,
+    entryPoints: { main: path.join(root, 'src/entries/main.ts') },
+    outExtension: { '.js': '.cjs' },
+    plugins: [engineFile],
+    banner: { js: '#!/usr/bin/env -S node --max-semi-space-size=4' },
+  });
+  await build({
+    ...engine,
+    entryPoints: { engine: path.join(root, 'src/entries/engine.ts') },
+    outExtension: { '.js': '.cjs' },
+    plugins: [vendorPlugin],
+    define: { ...define, 'import.meta.url': '__moduleUrl' },
+    banner: { js: 'const __moduleUrl = require("node:url").pathToFileURL(__filename).href;' },
+  });
+  await chmod(path.join(dist, 'engine/main.cjs'), 0o755);
+  await cp(path.join(root, 'src/rubrics/builtin'), path.join(dist, 'engine/builtin'), {
+    recursive: true,
+  });
+}
+
+await rm(dist, { recursive: true, force: true });
+await mkdir(path.join(dist, 'engine'), { recursive: true });
+await buildVendor();
+await buildEngine();

@@ -1,0 +1,28 @@
+import type { JudgeRequest, VersionInfo } from '@tangle-network/agent-eval-contract';
+import type { Clock } from '../core/clock.js';
+import type { YesNoModel } from '../providers/local/types.js';
+import type { ModelClient } from '../providers/types.js';
+import type { RubricCatalog } from '../rubrics/catalog.js';
+
+/** A model to judge with: one that gives scores, or one that answers yes/no questions. */
+export type JudgeModel =
+  | { kind: 'text'; client: ModelClient; model: string }
+  | { kind: 'checks'; model: YesNoModel };
+
+/** What the handlers need; made once for a process. */
+export interface ApiDeps {
+  version: VersionInfo;
+  rubrics: RubricCatalog;
+  clock: Clock;
+  defaultTimeoutMs: number;
+  allowUncalibrated: boolean;
+  resolveModel(choice: Pick<JudgeRequest, 'model' | 'provider'>): Promise<JudgeModel>;
+}
+
+/** What a call carries besides its parameters. */
+export interface Call {
+  /** Fires when the caller cancels or goes away. */
+  signal?: AbortSignal | undefined;
+  /** Whether the request may name its own endpoint and key. */
+  allowProvider: boolean;
+}

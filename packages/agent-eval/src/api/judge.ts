@@ -1,0 +1,95 @@
+import {
+  AgentEvalError,
+  type JudgeRequest,
+  type JudgeResult,
+} from '@tangle-network/agent-eval-contract';
+import { type Deadline, startDeadline } from '../core/deadline.js';
+import { type Judgement, judgeByText } from '../judge/judge.js';
+import { judgeByChecks } from '../judge/judge-by-checks.js';
+import type { RubricEntry } from '../rubrics/entry.js';
+import type { ApiDeps, Call, JudgeModel } from './deps.js';
+
+type Subject = Pick<RubricEntry, 'rubric' | 'calibration'>;
+
+export async function judge(
+  deps: ApiDeps,
+  request: JudgeRequest,
+  call: Call,
+): Promise<JudgeResult> {
+  if (request.provider !== undefined && !call.allowProvider) throw providerRefused();
+  const started = deps.clock.monotonic();
+  const timeoutMs = request.timeoutMs ?? deps.defaultTimeoutMs;
+  const deadline = startDeadline(deps.clock, timeoutMs, call.signal);
+  try {
+    const judgement = await decide(deps, request, deadline);
+    return { ...judgement, durationMs: Math.round(deps.clock.monotonic() - started) };
+  } catch (error) {
+    throw stopError(deadline) ?? error;
+  } finally {
+    deadline.release();
+  }
+}
+
+async function decide(
+  deps: ApiDeps,
+  request: JudgeRequest,
+  deadline: Deadline,
+): Promise<Judgement> {
+  const named = 'rubricName' in request ? await deps.rubrics.get(request.rubricName) : null;
+  const model = await deps.resolveModel(request);
+  refuseMode(request, model);
+  if (model.kind === 'text') {
+    const rubric = named?.rubric ?? inlineRubric(request);
+    return judgeByText(rubric, request, model.client, model.model, deadline);
+  }
+  const subject: Subject = named ?? {
+    rubric: inlineRubric(request),
+    calibration: await deps.rubrics.calibration(),
+  };
+  return judgeByChecks(
+    subject.rubric,
+    request,
+    model.model,
+    { calibration: subject.calibration, allowUncalibrated: deps.allowUncalibrated },
+    deadline,
+  );
+}
+
+function inlineRubric(request: JudgeRequest): Subject['rubric'] {
+  if ('rubric' in request) return request.rubric;
+  throw new AgentEvalError('internal_error', 'A request without a rubric passed validation.');
+}
+
+function refuseMode(request: JudgeRequest, model: JudgeModel): void {
+  const { scoreMode } = request;
+  if (scoreMode === undefined || scoreMode === model.kind) return;
+  const message =
+    model.kind === 'checks'
+      ? 'a local model judges by checks only; leave scoreMode out, or use a hosted model'
+      : 'checks are answered by local models only; leave scoreMode out, or use a local/ model';
+  throw new AgentEvalError('validation_error', `Invalid judge request: scoreMode: ${message}.`, {
+    issues: [{ path: 'scoreMode', message }],
+  });
+}
+
+function providerRefused(): AgentEvalError {
+  const message = 'this server does not take endpoints from requests (--allow-request-provider)';
+  return new AgentEvalError('validation_error', `Invalid judge request: provider: ${message}.`, {
+    issues: [{ path: 'provider', message }],
+  });
+}
+
+function stopError(deadline: Deadline): AgentEvalError | null {
+  switch (deadline.stopReason()) {
+    case 'timeout':
+      return new AgentEvalError(
+        'timeout',
+        `No verdict within the deadline of ${deadline.timeoutMs} ms: raise timeoutMs of the request or --timeout-ms.`,
+        { timeoutMs: deadline.timeoutMs },
+      );
+    case 'cancelled':
+      return new AgentEvalError('cancelled', 'The caller cancelled the judgement.');
+    default:
+      return null;
+  }
+}

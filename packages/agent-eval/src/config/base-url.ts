@@ -1,0 +1,63 @@
+import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+
+/** An endpoint's address, taken apart once. */
+export interface BaseUrl {
+  /** Scheme, host and port. */
+  origin: string;
+  /** Path without a trailing slash, ending in a version segment where one belongs. */
+  path: string;
+  /** Query with its question mark, or empty. */
+  query: string;
+  /** User info as a Basic authorization value, when the URL carried one. */
+  basicAuth: string | null;
+  loopback: boolean;
+}
+
+const VERSIONED = /\/v\d+[a-z0-9]*(\/openai)?$/i;
+const DEPLOYMENT = /\/openai\/deployments\/[^/]+$/;
+const OPERATION = /\/(chat\/completions|completions|responses|models)$/;
+
+/** Reads a base URL in the spellings people paste. `from` names the setting in errors. */
+export function parseBaseUrl(value: string, from: string): BaseUrl {
+  const text = value.trim().replace(/^(["'])(.*)\1$/, '$2');
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+    throw new AgentEvalError(
+      'llm_not_configured',
+      `${from} must be a URL that starts with http:// or https://, such as https://api.openai.com/v1.`,
+      { setting: from },
+    );
+  }
+  const url = new URL(text);
+  const path = url.pathname
+    .replace(/\/+$/, '')
+    .replace(/\/{2,}/g, '/')
+    .replace(OPERATION, '');
+  const complete = VERSIONED.test(path) || DEPLOYMENT.test(path);
+  return {
+    origin: url.origin,
+    path: complete ? path : `${path}/v1`,
+    query: url.search,
+    basicAuth: basicAuth(url),
+    loopback: isLoopback(url.hostname),
+  };
+}
+
+function basicAuth(url: URL): string | null {
+  if (url.username === '' && url.password === '') return null;
+  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return Buffer.from(pair).toString('base64');
+}
+
+/** Whether a host name, as a URL gives it, is this machine. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
+  return (
+    host === 'localhost' ||
+    host.endsWith('.localhost') ||
+    host === '::1' ||
+    /^127(\.\d{1,3}){3}$/.test(host)
+  );
+}

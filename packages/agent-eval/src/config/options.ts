@@ -1,0 +1,206 @@
+/** One setting of the engine: said once here, used by parsers, help texts, `config` and the docs. */
+export interface OptionRow {
+  /** Name in `Settings`. */
+  key: string;
+  /** Long flag with its value name, or null where only the environment sets it. */
+  flag: string | null;
+  /** Environment variables, the first that is set counts. */
+  env: readonly string[];
+  type: 'string' | 'integer' | 'boolean' | 'list';
+  /** Value when nothing sets it; null means "not set". */
+  fallback: string | number | boolean | null;
+  /** Smallest and largest value of an integer. */
+  range?: readonly [number, number];
+  secret?: true;
+  /** Commands that take the flag. */
+  commands: readonly string[];
+  help: string;
+}
+
+const JUDGING = ['judge', 'rpc', 'rpc-batch', 'serve', 'doctor', 'config'] as const;
+const RUBRICS = [...JUDGING, 'rubrics'] as const;
+const MODELS = [...JUDGING, 'model'] as const;
+
+export const OPTIONS = {
+  baseUrl: {
+    flag: '--base-url <url>',
+    env: ['AGENT_EVAL_LLM_BASE_URL'],
+    type: 'string',
+    fallback: null,
+    commands: JUDGING,
+    help: 'OpenAI-compatible endpoint to ask; a missing /v1 is added',
+  },
+  apiKey: {
+    flag: null,
+    env: ['AGENT_EVAL_LLM_API_KEY'],
+    type: 'string',
+    fallback: null,
+    secret: true,
+    commands: [],
+    help: 'key for that endpoint, and for no other',
+  },
+  model: {
+    flag: '--model <name>',
+    env: ['AGENT_EVAL_LLM_MODEL', 'OPENAI_MODEL'],
+    type: 'string',
+    fallback: null,
+    commands: JUDGING,
+    help: 'model to ask; local/NAME or local/PATH.gguf runs on this machine',
+  },
+  timeoutMs: {
+    flag: '--timeout-ms <ms>',
+    env: ['AGENT_EVAL_TIMEOUT_MS'],
+    type: 'integer',
+    fallback: 180_000,
+    range: [1, 86_400_000],
+    commands: JUDGING,
+    help: 'deadline of one judgement, retries included',
+  },
+  attempts: {
+    flag: '--attempts <n>',
+    env: ['AGENT_EVAL_ATTEMPTS'],
+    type: 'integer',
+    fallback: 4,
+    range: [1, 20],
+    commands: JUDGING,
+    help: 'requests for one judgement at most, the first included',
+  },
+  concurrency: {
+    flag: '--concurrency <n>',
+    env: ['AGENT_EVAL_CONCURRENCY'],
+    type: 'integer',
+    fallback: 64,
+    range: [1, 1024],
+    commands: JUDGING,
+    help: 'requests in flight to one endpoint',
+  },
+  queueLimit: {
+    flag: '--queue-limit <n>',
+    env: ['AGENT_EVAL_QUEUE_LIMIT'],
+    type: 'integer',
+    fallback: 10_000,
+    range: [0, 1_000_000],
+    commands: JUDGING,
+    help: 'requests that may wait for one endpoint; more are answered with overloaded',
+  },
+  allowUncalibrated: {
+    flag: '--allow-uncalibrated',
+    env: ['AGENT_EVAL_ALLOW_UNCALIBRATED'],
+    type: 'boolean',
+    fallback: false,
+    commands: JUDGING,
+    help: 'let a local model judge by a rubric without checks (one broad question a dimension)',
+  },
+  allowInsecureHttp: {
+    flag: '--allow-insecure-http',
+    env: ['AGENT_EVAL_ALLOW_INSECURE_HTTP'],
+    type: 'boolean',
+    fallback: false,
+    commands: JUDGING,
+    help: 'let a key go over plain http to another machine',
+  },
+  rubricsDir: {
+    flag: '--rubrics <dir>',
+    env: ['AGENT_EVAL_RUBRICS'],
+    type: 'string',
+    fallback: null,
+    commands: RUBRICS,
+    help: 'folder of rubric files (JSON or YAML) to know by name',
+  },
+  home: {
+    flag: null,
+    env: ['AGENT_EVAL_HOME'],
+    type: 'string',
+    fallback: null,
+    commands: MODELS,
+    help: 'folder for fetched models and their runtime; default: agent-eval in the user cache folder',
+  },
+  host: {
+    flag: '--host <address>',
+    env: ['AGENT_EVAL_HOST'],
+    type: 'string',
+    fallback: '127.0.0.1',
+    commands: ['serve'],
+    help: 'address to listen on; outside loopback a token is needed',
+  },
+  port: {
+    flag: '--port <n>',
+    env: ['AGENT_EVAL_PORT'],
+    type: 'integer',
+    fallback: 5005,
+    range: [0, 65_535],
+    commands: ['serve'],
+    help: 'port to listen on; 0 picks a free one',
+  },
+  token: {
+    flag: null,
+    env: ['AGENT_EVAL_TOKEN'],
+    type: 'string',
+    fallback: null,
+    secret: true,
+    commands: ['serve'],
+    help: 'bearer token that callers must send',
+  },
+  tokenFile: {
+    flag: '--token-file <file>',
+    env: ['AGENT_EVAL_TOKEN_FILE'],
+    type: 'string',
+    fallback: null,
+    commands: ['serve'],
+    help: 'file that holds the bearer token',
+  },
+  allowedHosts: {
+    flag: '--allowed-host <name...>',
+    env: ['AGENT_EVAL_ALLOWED_HOSTS'],
+    type: 'list',
+    fallback: null,
+    commands: ['serve'],
+    help: 'further names in the Host header to answer to (comma-separated in the variable)',
+  },
+  allowRequestProvider: {
+    flag: '--allow-request-provider',
+    env: ['AGENT_EVAL_ALLOW_REQUEST_PROVIDER'],
+    type: 'boolean',
+    fallback: false,
+    commands: ['serve'],
+    help: 'take a model endpoint and key from the request',
+  },
+  bodyLimitBytes: {
+    flag: '--body-limit <bytes>',
+    env: ['AGENT_EVAL_BODY_LIMIT'],
+    type: 'integer',
+    fallback: 4_194_304,
+    range: [1024, 268_435_456],
+    commands: ['serve'],
+    help: 'largest request body',
+  },
+  drainMs: {
+    flag: '--drain-ms <ms>',
+    env: ['AGENT_EVAL_DRAIN_MS'],
+    type: 'integer',
+    fallback: 10_000,
+    range: [0, 600_000],
+    commands: ['serve'],
+    help: 'how long requests in flight may go on after SIGTERM',
+  },
+  debug: {
+    flag: '--debug',
+    env: ['AGENT_EVAL_DEBUG'],
+    type: 'boolean',
+    fallback: false,
+    commands: [...RUBRICS, 'model', 'openapi'],
+    help: 'show stack traces on stderr',
+  },
+} as const satisfies Record<string, Omit<OptionRow, 'key'>>;
+
+export type OptionKey = keyof typeof OPTIONS;
+
+export const OPTION_ROWS: readonly OptionRow[] = Object.entries(OPTIONS).map(([key, row]) => ({
+  key,
+  ...row,
+}));
+
+/** Rows whose flag the command takes. */
+export function optionsOf(command: string): OptionRow[] {
+  return OPTION_ROWS.filter((row) => row.flag !== null && row.commands.includes(command));
+}

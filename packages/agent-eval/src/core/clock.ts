@@ -1,0 +1,49 @@
+/** Time as the engine sees it; tests hand in their own. */
+export interface Clock {
+  /** Unix time in milliseconds. */
+  now(): number;
+  /** Milliseconds that only move forward. */
+  monotonic(): number;
+  /** Resolves after `ms`, rejects with the reason of `signal` when that fires first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `fn` after `ms`; the returned function calls it off. A background timer lets the process end. */
+  setTimer(fn: () => void, ms: number, options?: { background?: boolean }): () => void;
+}
+
+/** Longest delay that a Node timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep(ms, signal) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+        Math.min(ms, MAX_TIMER_MS),
+      );
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  },
+  setTimer(fn, ms, options) {
+    const timer = setTimeout(fn, Math.min(ms, MAX_TIMER_MS));
+    if (options?.background === true) timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** A number in [0, 1). */
+export type Random = () => number;
+
+export const systemRandom: Random = Math.random;

@@ -1,0 +1,54 @@
+const NUL = /\u0000/g;
+
+/** Replaces what no prompt, hash or JSON text may hold: lone surrogates and NUL become U+FFFD. */
+export function cleanText(text: string): string {
+  const wellFormed = text.toWellFormed();
+  return wellFormed.includes('\u0000') ? wellFormed.replace(NUL, '\ufffd') : wellFormed;
+}
+
+/** `cleanText` for every string and key inside a JSON value. Unchanged values are returned as they are. */
+export function cleanDeep(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value);
+  if (Array.isArray(value)) return value.map(cleanDeep);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [cleanText(key), cleanDeep(member)]),
+  );
+}
+
+/** The beginning of a text, at most `limit` characters, for messages. */
+export function beginning(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()}…`;
+}
+
+/** Names among `known` that look like `name`, nearest first. */
+export function nearNames(name: string, known: readonly string[], most = 3): string[] {
+  const wanted = name.toLowerCase();
+  return known
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .filter(
+      ({ candidate, distance }) =>
+        distance <= Math.max(2, wanted.length / 3) ||
+        candidate.includes(wanted) ||
+        (candidate.length > 2 && wanted.includes(candidate)),
+    )
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, most)
+    .map(({ candidate }) => candidate);
+}
+
+/** Levenshtein distance; names only, so inputs are cut at 64 characters. */
+function editDistance(a: string, b: string): number {
+  const left = a.slice(0, 64);
+  const right = b.slice(0, 64);
+  let previous = Array.from({ length: right.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= left.length; i += 1) {
+    const current = [i];
+    for (let j = 1; j <= right.length; j += 1) {
+      const substitution = (previous[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      current.push(Math.min(substitution, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[right.length] ?? 0;
+}

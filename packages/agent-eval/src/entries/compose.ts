@@ -1,0 +1,83 @@
+import type { ApiDeps, JudgeModel } from '../api/deps.js';
+import { type Environment, proxySettings } from '../config/env.js';
+import type { Resolved } from '../config/resolve.js';
+import { type RemoteRoute, route } from '../config/routing.js';
+import { systemClock } from '../core/clock.js';
+import { type Endpoint, ProviderRegistry, type RegistryOptions } from '../providers/registry.js';
+import { RubricCatalog } from '../rubrics/catalog.js';
+import { localModels } from './local-models.js';
+import { VERSION_INFO } from './version-info.js';
+
+/** An engine put together for one process. */
+export interface Engine {
+  deps: ApiDeps;
+  resolved: Resolved;
+  env: Environment;
+  close(): Promise<void>;
+}
+
+export interface ComposeOptions {
+  env: Environment;
+  resolved: Resolved;
+  /** A process that makes one call and ends connects more cheaply than one that stays. */
+  oneShot: boolean;
+}
+
+/** Puts the parts together; nothing is connected or loaded before it is needed. */
+export async function composeEngine(options: ComposeOptions): Promise<Engine> {
+  const { env, resolved, oneShot } = options;
+  const { settings } = resolved;
+  const providers = new ProviderRegistry({
+    attempts: settings.attempts,
+    concurrency: settings.concurrency,
+    queueLimit: settings.queueLimit,
+    createTransport: transportFactory(env, oneShot),
+  });
+  const local = localModels(settings.home);
+  const resolveModel: ApiDeps['resolveModel'] = async ({ model, provider }) => {
+    const chosen = route({ settings, env, model, provider });
+    if (chosen.kind === 'local') return { kind: 'checks', model: await local.get(chosen.model) };
+    return textModel(chosen, await providers.client(endpointOf(chosen)));
+  };
+  return {
+    deps: {
+      version: VERSION_INFO,
+      rubrics: await RubricCatalog.open(settings.rubricsDir),
+      clock: systemClock,
+      defaultTimeoutMs: settings.timeoutMs,
+      allowUncalibrated: settings.allowUncalibrated,
+      resolveModel,
+    },
+    resolved,
+    env,
+    async close() {
+      await Promise.all([providers.close(), local.close()]);
+    },
+  };
+}
+
+function textModel(
+  chosen: RemoteRoute,
+  client: Extract<JudgeModel, { kind: 'text' }>['client'],
+): JudgeModel {
+  return { kind: 'text', client, model: chosen.model };
+}
+
+function endpointOf({ url, apiKey }: RemoteRoute): Endpoint {
+  const { origin, path, query, basicAuth, loopback } = url;
+  return { origin, path, query, basicAuth, loopback, apiKey };
+}
+
+function transportFactory(env: Environment, oneShot: boolean): RegistryOptions['createTransport'] {
+  const proxy = proxySettings(env);
+  return async ({ origin, loopback }, connections) => {
+    const scheme = origin.startsWith('https:') ? proxy.httpsProxy : proxy.httpProxy;
+    const proxied = !loopback && scheme !== undefined;
+    if (oneShot && !proxied) {
+      const { nodeTransport } = await import('../providers/transport-node.js');
+      return nodeTransport(origin);
+    }
+    const { undiciTransport } = await import('../providers/transport-undici.js');
+    return undiciTransport({ origin, connections, proxy: proxied ? proxy : null });
+  };
+}

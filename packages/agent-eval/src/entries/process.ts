@@ -1,0 +1,39 @@
+/** Ends the process quietly when the reader of stdout has gone, as `| head -1` does. */
+export function tolerateClosedPipe(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+}
+
+/** Sends whatever a library prints to stderr: stdout belongs to data. */
+export function keepStdoutClean(): void {
+  const { error } = console;
+  for (const method of ['log', 'info', 'debug', 'dir', 'table'] as const) console[method] = error;
+}
+
+/** One line instead of a stack trace for what nobody caught. */
+export function catchTheRest(debug: boolean): void {
+  const report = (error: unknown): void => {
+    const message = error instanceof Error ? error.message : String(error);
+    const stack = debug && error instanceof Error ? `\n${error.stack ?? ''}` : '';
+    process.stderr.write(`agent-eval: unexpected error: ${message}${stack}\n`);
+    process.exit(3);
+  };
+  process.on('uncaughtException', report);
+  process.on('unhandledRejection', report);
+}
+
+/** A signal that fires at the first SIGINT or SIGTERM; a second one ends the process at once. */
+export function stopSignal(): { signal: AbortSignal; exitCode: () => number | null } {
+  const controller = new AbortController();
+  let exitCode: number | null = null;
+  const stop = (code: number) => (): void => {
+    if (exitCode !== null) process.exit(code);
+    exitCode = code;
+    controller.abort();
+  };
+  process.on('SIGINT', stop(130));
+  process.on('SIGTERM', stop(143));
+  return { signal: controller.signal, exitCode: () => exitCode };
+}

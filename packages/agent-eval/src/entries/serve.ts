@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { isLoopback } from '../config/base-url.js';
+import { processEnvironment } from '../config/env.js';
+import { type Arguments, resolveSettings, type Settings } from '../config/resolve.js';
+import { systemClock } from '../core/clock.js';
+import { createApp } from '../http/app.js';
+import { listen } from '../http/listen.js';
+import { composeEngine } from './compose.js';
+import { catchTheRest, keepStdoutClean, stopSignal } from './process.js';
+
+/** Runs `agent-eval serve` until SIGINT or SIGTERM. Returns the exit code. */
+export async function runServe(args: Arguments): Promise<number> {
+  keepStdoutClean();
+  const env = processEnvironment();
+  const resolved = resolveSettings(env, args);
+  const { settings } = resolved;
+  catchTheRest(settings.debug);
+  const token = await tokenOf(settings);
+  const loopback = isLoopback(settings.host);
+  if (!loopback && token === null) throw tokenNeeded(settings.host);
+  const engine = await composeEngine({ env, resolved, oneShot: false });
+  const stop = stopSignal();
+  const app = createApp(engine.deps, {
+    token,
+    loopback,
+    allowedHosts: settings.allowedHosts ?? [],
+    bodyLimitBytes: settings.bodyLimitBytes,
+    allowRequestProvider: settings.allowRequestProvider,
+    accepting: () => !stop.signal.aborted,
+    onFault: (error, requestId) => {
+      const cause = settings.debug && error.cause instanceof Error ? `\n${error.cause.stack}` : '';
+      process.stderr.write(`request ${requestId}: ${error.message}${cause}\n`);
+    },
+  });
+  const server = await listen(app, {
+    host: settings.host,
+    port: settings.port,
+    clock: systemClock,
+  });
+  process.stdout.write(`agent-eval listening on ${server.url}\n`);
+  await new Promise<void>((resolve) => {
+    if (stop.signal.aborted) resolve();
+    else stop.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  process.stderr.write('agent-eval: stopping; a second signal stops at once\n');
+  await server.close(settings.drainMs);
+  await engine.close();
+  return 0;
+}
+
+async function tokenOf(settings: Settings): Promise<string | null> {
+  if (settings.tokenFile === null) return settings.token;
+  const text = await readFile(settings.tokenFile, 'utf8').catch(() => '');
+  if (text.trim() !== '') return text.trim();
+  throw new AgentEvalError(
+    'validation_error',
+    `The token file ${settings.tokenFile} is empty or can't be read.`,
+  );
+}
+
+function tokenNeeded(host: string): AgentEvalError {
+  return new AgentEvalError(
+    'validation_error',
+    `Listening on ${host} lets other machines call: set AGENT_EVAL_TOKEN or --token-file, or listen on 127.0.0.1.`,
+  );
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import {
+  AgentEvalError,
+  METHODS,
+  type MethodRow,
+  openApiDocument,
+} from '@tangle-network/agent-eval-contract';
+import { type Context, Hono } from 'hono';
+import type { ApiDeps } from '../api/deps.js';
+import { asAgentEvalError, dispatch } from '../api/dispatch.js';
+import { readJsonBody } from './body.js';
+import { errorResponse } from './error-response.js';
+import { checkOrigin, checkToken, type GuardOptions } from './guards.js';
+
+export interface AppOptions extends GuardOptions {
+  bodyLimitBytes: number;
+  allowRequestProvider: boolean;
+  /** False once the server has been told to stop. */
+  accepting: () => boolean;
+  /** Told of every error that is not the caller's. */
+  onFault: (error: AgentEvalError, requestId: string) => void;
+}
+
+type Bindings = { Bindings: { outgoing?: ServerResponse } };
+type AppContext = Context<Bindings>;
+
+/** The HTTP API, made from the method table. It answers `Request` objects; listening is somebody else's job. */
+export function createApp(deps: ApiDeps, options: AppOptions): Hono<Bindings> {
+  const app = new Hono<Bindings>();
+  const started = deps.clock.monotonic();
+  for (const [name, method] of Object.entries(METHODS)) {
+    const handler = methodHandler(deps, options, name, method);
+    app.on(method.http, method.path.replace(/\{(\w+)\}/g, ':$1'), handler);
+  }
+  app.get('/healthz', (c) =>
+    answer(c, options, false, async () => ({
+      status: 'ok',
+      uptimeSec: Math.round(deps.clock.monotonic() - started) / 1000,
+    })),
+  );
+  app.get('/openapi.json', (c) => answer(c, options, false, async () => openApiDocument()));
+  app.all('*', (c) => answer(c, options, true, async () => refusePath(c.req.path)));
+  return app;
+}
+
+function methodHandler(
+  deps: ApiDeps,
+  options: AppOptions,
+  name: string,
+  method: MethodRow,
+): (c: AppContext) => Promise<Response> {
+  const { allowRequestProvider: allowProvider, bodyLimitBytes } = options;
+  return (c) =>
+    answer(c, options, method.auth, async () => {
+      if (method.http === 'GET') {
+        return dispatch(deps, name, { ...c.req.param() }, { allowProvider });
+      }
+      const params = await readJsonBody(c.req, bodyLimitBytes);
+      const gone = whenGone(c.env.outgoing);
+      try {
+        return await dispatch(deps, name, params, { allowProvider, signal: gone.signal });
+      } finally {
+        gone.release();
+      }
+    });
+}
+
+/** Guards, runs, renders. Everything but the handler happens here, once. */
+async function answer(
+  c: AppContext,
+  options: AppOptions,
+  auth: boolean,
+  handler: () => Promise<unknown>,
+): Promise<Response> {
+  const header = (name: string): string | undefined => c.req.header(name);
+  const requestId = requestIdOf(header('x-request-id'));
+  try {
+    checkOrigin(header, options);
+    if (auth) checkToken(header, options);
+    if (!options.accepting()) throw stopping();
+    const body = JSON.stringify(await handler());
+    return new Response(body, {
+      headers: { 'content-type': 'application/json', 'x-request-id': requestId },
+    });
+  } catch (error) {
+    const known = asAgentEvalError(error);
+    if (known.code === 'internal_error') options.onFault(known, requestId);
+    const allowed = known.code === 'method_not_allowed' ? known.details.allow : undefined;
+    const extra: Record<string, string> = {};
+    if (typeof allowed === 'string') extra.allow = allowed;
+    if (!options.accepting()) extra.connection = 'close';
+    return errorResponse(known, requestId, extra);
+  }
+}
+
+function requestIdOf(given: string | undefined): string {
+  return given !== undefined && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+/** A signal that fires when the connection closes before the answer has been sent. */
+function whenGone(outgoing: ServerResponse | undefined): {
+  signal: AbortSignal | undefined;
+  release: () => void;
+} {
+  if (outgoing === undefined) return { signal: undefined, release: () => {} };
+  const controller = new AbortController();
+  const onClose = (): void => controller.abort();
+  outgoing.once('close', onClose);
+  return {
+    signal: controller.signal,
+    release: () => outgoing.removeListener('close', onClose),
+  };
+}
+
+const GET_ONLY = ['/healthz', '/openapi.json'];
+
+/** 405 where the path exists for another method, 404 where it does not. */
+function refusePath(path: string): never {
+  const allowed: string[] = Object.values(METHODS)
+    .filter((method) => pathPattern(method.path).test(path))
+    .map((method) => method.http);
+  if (GET_ONLY.includes(path)) allowed.push('GET');
+  if (allowed.length > 0) {
+    throw new AgentEvalError('method_not_allowed', `Use ${allowed.join(' or ')} for ${path}.`, {
+      allow: allowed.join(', '),
+    });
+  }
+  throw new AgentEvalError('not_found', 'No such path: see /openapi.json for those that exist.');
+}
+
+function pathPattern(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+function stopping(): AgentEvalError {
+  return new AgentEvalError('service_unavailable', 'The server is shutting down: try again soon.');
+}

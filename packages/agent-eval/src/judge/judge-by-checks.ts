@@ -1,0 +1,124 @@
+import { AgentEvalError, type CheckAnswer, type Rubric } from '@tangle-network/agent-eval-contract';
+import type { Deadline } from '../core/deadline.js';
+import type { YesNoModel } from '../providers/local/types.js';
+import type { Calibration } from '../rubrics/entry.js';
+import { rubricVersion } from '../rubrics/version.js';
+import {
+  type CheckedVerdict,
+  dimensionsWithoutChecks,
+  questionsOf,
+  scoreChecks,
+  withBroadQuestions,
+} from './checks.js';
+import { CHECKS_PROMPT_VERSION, checksPrompt } from './checks-prompt.js';
+import type { Judgement, JudgeOptions } from './judge.js';
+import { judgeVersion } from './judge-version.js';
+import { composite } from './score.js';
+
+export interface ChecksSettings {
+  /** Calibration that may apply, of any model. */
+  calibration: readonly Calibration[];
+  /** Ask one broad question where a dimension has no checks. */
+  allowUncalibrated: boolean;
+}
+
+/** Yes and no together must carry this much of the probability for an answer to count. */
+const MIN_ANSWER_MASS = 0.5;
+
+/** Judges by asking a local model the rubric's yes/no questions and reading token probabilities. */
+export async function judgeByChecks(
+  rubric: Rubric,
+  options: JudgeOptions,
+  model: YesNoModel,
+  settings: ChecksSettings,
+  deadline: Deadline,
+): Promise<Judgement> {
+  const asked = withChecks(rubric, settings.allowUncalibrated);
+  const { fileSha256 } = await model.describe();
+  const calibration = settings.calibration.filter((row) => row.model === fileSha256);
+  const questions = questionsOf(asked);
+  const prompt = checksPrompt(options.content, options.context, questions);
+  const { answers, inputTokens, outputTokens } = await model.answer(prompt, {
+    signal: deadline.signal,
+  });
+  const byQuestion = new Map(
+    questions.map((question, i) => [question, checkedMass(answers[i], question)]),
+  );
+  const verdict = scoreChecks(asked, byQuestion, calibration);
+  return {
+    composite: composite(asked, verdict.scores),
+    dimensions: { ...verdict.scores },
+    failureModes: verdict.failureModes,
+    wins: verdict.wins,
+    rationale: rationale(verdict.checks),
+    rubricVersion: rubricVersion(rubric),
+    model: `local/${model.name}@sha256:${fileSha256}`,
+    usage: { inputTokens, outputTokens, costUsd: 0 },
+    cached: false,
+    attempts: 1,
+    judgeVersion: judgeVersion({
+      scoreMode: 'checks',
+      promptVersion: CHECKS_PROMPT_VERSION,
+      sampling: null,
+      checks: {
+        asked: [...asked.dimensions, ...asked.failureModes, ...asked.wins].map(
+          ({ id, checks = [] }) => ({ id, checks }),
+        ),
+        calibration: calibration.filter((row) => byQuestion.has(row.question)),
+      },
+    }),
+    scoreMode: 'checks',
+    replyMode: 'token_probabilities',
+    droppedParams: [],
+    warnings: warnings(model.name, rubric, verdict),
+    notAssessed: verdict.notAssessed,
+    checks: verdict.checks,
+  };
+}
+
+function withChecks(rubric: Rubric, allowUncalibrated: boolean): Rubric {
+  const missing = dimensionsWithoutChecks(rubric);
+  if (missing.length === 0) return rubric;
+  if (allowUncalibrated) return withBroadQuestions(rubric);
+  throw new AgentEvalError(
+    'rubric_needs_checks',
+    `A local model can't be trusted with scores, and the rubric "${rubric.name}" has no checks for ${missing.slice(0, 5).join(', ')}: add checks (narrow yes/no questions) to each dimension, use a hosted model, or accept unreliable scores with --allow-uncalibrated.`,
+    { dimensions: missing },
+  );
+}
+
+function checkedMass(
+  answer: { yes: number; no: number } | undefined,
+  question: string,
+): { yes: number; no: number } {
+  const mass = answer === undefined ? 0 : answer.yes + answer.no;
+  if (answer !== undefined && mass >= MIN_ANSWER_MASS) return answer;
+  throw new AgentEvalError(
+    'judge_malformed',
+    `The model does not answer yes or no (together ${mass.toFixed(3)} of the probability): use an instruction-tuned model.`,
+    { question, mass },
+  );
+}
+
+function rationale(checks: Record<string, CheckAnswer[]>): string {
+  return Object.entries(checks)
+    .map(([id, answers]) => {
+      const lines = answers.map(
+        ({ question, expect, p }) => `"${question}" (${expect} expected): p = ${p.toFixed(2)}`,
+      );
+      return `${id}: ${lines.join('; ')}`;
+    })
+    .join('\n');
+}
+
+function warnings(name: string, rubric: Rubric, verdict: CheckedVerdict): string[] {
+  const list = [`small-model: ${name} is for trying the tool out; do not base decisions on it`];
+  if (dimensionsWithoutChecks(rubric).length > 0) {
+    list.push('uncalibrated: dimensions without checks were scored by one broad question each');
+  } else if (verdict.uncalibrated.length > 0) {
+    list.push(
+      `uncalibrated: ${verdict.uncalibrated.length} questions have no calibration for this model`,
+    );
+  }
+  return list;
+}

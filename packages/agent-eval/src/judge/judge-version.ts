@@ -1,0 +1,25 @@
+import type { ScoreMode } from '@tangle-network/agent-eval-contract';
+import { canonicalJson, sha256Hex } from '../core/hash.js';
+
+/** What a judgement was asked for, as far as it can move scores. */
+export interface JudgeIdentity {
+  scoreMode: ScoreMode;
+  promptVersion: string;
+  sampling: { temperature: number; seed: number | null; maxTokens: number | null } | null;
+  /** In checks mode: the questions with the calibration used for each. */
+  checks: unknown;
+}
+
+const known = new Map<string, string>();
+const MAX_KNOWN = 512;
+
+/** Hash over what was requested; known before the call. What was learned at run time is not part of it. */
+export function judgeVersion(identity: JudgeIdentity): string {
+  const key = canonicalJson(identity);
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const version = `judge@sha256-rfc8785:${sha256Hex(key)}`;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(key, version);
+  return version;
+}

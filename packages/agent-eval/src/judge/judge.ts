@@ -1,0 +1,85 @@
+import {
+  AgentEvalError,
+  type JudgeRequest,
+  type JudgeResult,
+  type Rubric,
+} from '@tangle-network/agent-eval-contract';
+import type { Deadline } from '../core/deadline.js';
+import type { ModelClient, ModelReply } from '../providers/types.js';
+import { compileRubric } from './compiled-rubric.js';
+import { judgeVersion } from './judge-version.js';
+import { parseReply } from './parse.js';
+import { PROMPT_VERSION, userMessage } from './prompt.js';
+import { composite } from './score.js';
+import type { Verdict } from './verdict.js';
+
+/** A verdict without what only the caller knows: how long the whole call took. */
+export type Judgement = Omit<JudgeResult, 'durationMs'>;
+
+/** The part of a request that a pipeline looks at. */
+export type JudgeOptions = Pick<
+  JudgeRequest,
+  'content' | 'context' | 'temperature' | 'seed' | 'maxTokens' | 'includeRaw'
+>;
+
+const DEFAULT_TEMPERATURE = 0;
+
+/** Judges by asking a model for scores: one request, one verdict. Throws a `judge_*` error when unscored. */
+export async function judgeByText(
+  rubric: Rubric,
+  options: JudgeOptions,
+  client: ModelClient,
+  model: string,
+  deadline: Deadline,
+): Promise<Judgement> {
+  const { system, schema, version } = compileRubric(rubric);
+  const temperature = options.temperature ?? DEFAULT_TEMPERATURE;
+  const reply = await client.complete(
+    {
+      model,
+      system,
+      schema,
+      user: userMessage(options.content, options.context),
+      temperature,
+      seed: options.seed,
+      maxTokens: options.maxTokens,
+    },
+    deadline,
+  );
+  const verdict = readVerdict(rubric, reply);
+  return {
+    composite: composite(rubric, verdict.scores),
+    dimensions: { ...verdict.scores },
+    failureModes: verdict.failureModes,
+    wins: verdict.wins,
+    rationale: verdict.rationale,
+    rubricVersion: version,
+    model: reply.model,
+    usage: reply.usage === null ? null : { ...reply.usage, costUsd: null },
+    cached: false,
+    attempts: reply.attempts,
+    judgeVersion: judgeVersion({
+      scoreMode: 'text',
+      promptVersion: PROMPT_VERSION,
+      sampling: { temperature, seed: options.seed ?? null, maxTokens: options.maxTokens ?? null },
+      checks: null,
+    }),
+    scoreMode: 'text',
+    replyMode: reply.replyMode,
+    droppedParams: reply.droppedParams,
+    warnings: verdict.warnings,
+    notAssessed: [],
+    ...(options.includeRaw === true && { raw: reply.text }),
+  };
+}
+
+function readVerdict(rubric: Rubric, reply: ModelReply): Verdict {
+  const outcome = parseReply(rubric, reply);
+  if (outcome.scored) return outcome.verdict;
+  const { code, message, details } = outcome.why;
+  throw new AgentEvalError(code, message, {
+    ...details,
+    model: reply.model,
+    ...(reply.usage !== null && { usage: { ...reply.usage, costUsd: null } }),
+  });
+}

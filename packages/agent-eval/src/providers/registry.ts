@@ -1,0 +1,95 @@
+import { type Clock, type Random, systemClock, systemRandom } from '../core/clock.js';
+import { sha256Hex } from '../core/hash.js';
+import { displayUrl, redactor } from '../core/redact.js';
+import { DEFAULT_RETRY } from '../core/retry.js';
+import { Limiter } from './limiter.js';
+import { OpenAiCompatibleClient } from './openai-compatible.js';
+import type { HttpTransport, ModelClient } from './types.js';
+
+/** A remote endpoint, resolved: where it is and what opens it. */
+export interface Endpoint {
+  origin: string;
+  path: string;
+  query: string;
+  apiKey: string | null;
+  basicAuth: string | null;
+  loopback: boolean;
+}
+
+export interface RegistryOptions {
+  attempts: number;
+  concurrency: number;
+  queueLimit: number;
+  /** Makes the transport of an endpoint; called once for each. */
+  createTransport: (endpoint: Endpoint, connections: number) => Promise<HttpTransport>;
+  clock?: Clock;
+  random?: Random;
+}
+
+/** Endpoints named by requests come and go; beyond so many, the one used longest ago is closed. */
+const MAX_ENDPOINTS = 256;
+
+/** One client, with its connections and limiter, for each endpoint and key. */
+export class ProviderRegistry {
+  readonly #options: RegistryOptions;
+  readonly #clients = new Map<string, Promise<ModelClient>>();
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  client(endpoint: Endpoint): Promise<ModelClient> {
+    const key = endpointKey(endpoint);
+    const known = this.#clients.get(key);
+    const client = known ?? this.#create(endpoint);
+    if (known !== undefined) this.#clients.delete(key);
+    this.#clients.set(key, client);
+    if (this.#clients.size > MAX_ENDPOINTS) this.#closeOldest();
+    return client;
+  }
+
+  async close(): Promise<void> {
+    const clients = await Promise.all(this.#clients.values());
+    this.#clients.clear();
+    await Promise.all(clients.map((client) => client.close()));
+  }
+
+  #closeOldest(): void {
+    for (const [key, client] of this.#clients) {
+      this.#clients.delete(key);
+      void client.then((oldest) => oldest.close());
+      return;
+    }
+  }
+
+  async #create(endpoint: Endpoint): Promise<ModelClient> {
+    const { attempts, concurrency, queueLimit, createTransport, clock, random } = this.#options;
+    const path = `${endpoint.path}/chat/completions${endpoint.query}`;
+    return new OpenAiCompatibleClient({
+      path,
+      displayUrl: displayUrl(`${endpoint.origin}${path}`),
+      authorization: authorization(endpoint),
+      transport: await createTransport(endpoint, concurrency),
+      limiter: new Limiter(concurrency, queueLimit),
+      retry: { ...DEFAULT_RETRY, attempts },
+      clock: clock ?? systemClock,
+      random: random ?? systemRandom,
+      redact: redactor([
+        endpoint.apiKey ?? undefined,
+        endpoint.basicAuth ?? undefined,
+        ...new URLSearchParams(endpoint.query).values(),
+      ]),
+    });
+  }
+}
+
+function authorization({ apiKey, basicAuth }: Endpoint): string | null {
+  if (apiKey !== null) return `Bearer ${apiKey}`;
+  return basicAuth === null ? null : `Basic ${basicAuth}`;
+}
+
+/** Keys are only ever held as a hash in a map key. */
+function endpointKey(endpoint: Endpoint): string {
+  const { origin, path, query, apiKey, basicAuth } = endpoint;
+  return sha256Hex(JSON.stringify([origin, path, query, apiKey, basicAuth]));
+}

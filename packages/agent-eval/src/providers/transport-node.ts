@@ -1,0 +1,53 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { readBody } from './body.js';
+import type { HttpReply, HttpRequest, HttpTransport } from './types.js';
+
+/**
+ * Requests through node:http, for a process that makes one call and ends: undici's parser is WebAssembly,
+ * and compiling it costs more than the whole call.
+ */
+export function nodeTransport(origin: string): HttpTransport {
+  const library = origin.startsWith('https:') ? https : http;
+  const agent = new library.Agent({ keepAlive: true });
+  const base = new URL(origin);
+  return {
+    async send(request: HttpRequest): Promise<HttpReply> {
+      const response = await answered(library, agent, base, request);
+      const header = (name: string): string | undefined => {
+        const value = response.headers[name];
+        return Array.isArray(value) ? value[0] : value;
+      };
+      const text = await readBody(response, header('content-encoding'));
+      return { status: response.statusCode ?? 0, header, text };
+    },
+    async close() {
+      agent.destroy();
+    },
+  };
+}
+
+function answered(
+  library: typeof http | typeof https,
+  agent: http.Agent | https.Agent,
+  base: URL,
+  { path, headers, body, signal }: HttpRequest,
+): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const outgoing = library.request(
+      {
+        protocol: base.protocol,
+        host: base.hostname.replace(/^\[|\]$/g, ''),
+        port: base.port,
+        path,
+        method: 'POST',
+        headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+        agent,
+        signal,
+      },
+      resolve,
+    );
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,69 @@
+import type { Deadline } from '../core/deadline.js';
+
+/** A text with its JSON spelling, so that what is sent again and again is escaped once. */
+export interface EncodedText {
+  readonly text: string;
+  readonly json: string;
+}
+
+export function encodeText(text: string): EncodedText {
+  return { text, json: JSON.stringify(text) };
+}
+
+export interface ModelRequest {
+  model: string;
+  system: EncodedText;
+  user: string;
+  /** JSON Schema, as JSON text, that the reply must match. */
+  schema: { name: string; json: string };
+  temperature?: number | undefined;
+  seed?: number | undefined;
+  maxTokens?: number | undefined;
+}
+
+/** Tokens as the provider reported them. */
+export interface TokenUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens?: number;
+}
+
+export interface ModelReply {
+  text: string;
+  /** The model's own words when it declined to answer. */
+  refusal: string | null;
+  finishReason: string | null;
+  /** Model as the provider reports it. */
+  model: string;
+  usage: TokenUsage | null;
+  /** How the reply was asked for. */
+  replyMode: 'json_schema';
+  droppedParams: string[];
+  /** Requests sent, the answered one included. */
+  attempts: number;
+}
+
+/** A model endpoint. Throws `AgentEvalError` with a provider code. */
+export interface ModelClient {
+  complete(request: ModelRequest, deadline: Deadline): Promise<ModelReply>;
+  close(): Promise<void>;
+}
+
+/** One HTTP exchange, below retries: what undici and node:http have in common. */
+export interface HttpTransport {
+  send(request: HttpRequest): Promise<HttpReply>;
+  close(): Promise<void>;
+}
+
+export interface HttpRequest {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal;
+}
+
+export interface HttpReply {
+  status: number;
+  header(name: string): string | undefined;
+  text: string;
+}

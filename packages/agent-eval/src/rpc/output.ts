@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+
+/** Where protocol lines go. */
+export interface LineWriter {
+  /** Queues one JSON line. */
+  write(value: unknown): void;
+  /** Resolves when the reader has kept up. */
+  ready(): Promise<void>;
+  /** Resolves when everything has been handed over. */
+  flush(): Promise<void>;
+  /** True once nobody reads any more. */
+  closed(): boolean;
+}
+
+/** Writes JSON lines; lines of one turn of the event loop leave in one write. */
+export function lineWriter(output: Writable): LineWriter {
+  let queued: string[] = [];
+  let blocked: Promise<unknown> | null = null;
+  let gone = false;
+  const onGone = (): void => {
+    gone = true;
+  };
+  output.on('error', onGone);
+  output.on('close', onGone);
+  const send = (): void => {
+    if (queued.length === 0) return;
+    const text = `${queued.join('\n')}\n`;
+    queued = [];
+    if (gone) return;
+    if (!output.write(text) && blocked === null) {
+      blocked = Promise.race([once(output, 'drain'), once(output, 'close')])
+        .catch(onGone)
+        .finally(() => {
+          blocked = null;
+        });
+    }
+  };
+  return {
+    write(value) {
+      if (queued.length === 0) setImmediate(send);
+      queued.push(JSON.stringify(value));
+    },
+    async ready() {
+      if (blocked !== null) await blocked;
+    },
+    async flush() {
+      send();
+      if (gone) return;
+      await new Promise<void>((resolve) => output.write('', () => resolve()));
+    },
+    closed: () => gone,
+  };
+}

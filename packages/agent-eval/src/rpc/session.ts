@@ -1,0 +1,147 @@
+import type { Readable, Writable } from 'node:stream';
+import {
+  AgentEvalError,
+  type ErrorBody,
+  type VersionInfo,
+  validationError,
+} from '@tangle-network/agent-eval-contract';
+import type { ApiDeps } from '../api/deps.js';
+import { asAgentEvalError, dispatch } from '../api/dispatch.js';
+import type { Clock } from '../core/clock.js';
+import { type Line, lineText, MAX_LINE_BYTES, readLines } from './lines.js';
+import { type LineWriter, lineWriter } from './output.js';
+
+type RequestId = string | number;
+
+export interface SessionOptions {
+  input: Readable;
+  output: Writable;
+  hello: VersionInfo;
+  /** Loads the engine; called after the hello, so that the caller is greeted at once. */
+  deps: () => Promise<ApiDeps>;
+  clock: Clock;
+  /** How long calls in flight may go on after the end of the input. */
+  graceMs?: number;
+}
+
+const DEFAULT_GRACE_MS = 5_000;
+
+/** Serves a long-lived conversation: many calls in flight, answers in any order, until the input ends. */
+export async function runSession(options: SessionOptions): Promise<void> {
+  const writer = lineWriter(options.output);
+  writer.write({ hello: options.hello });
+  const session = new Session(await options.deps(), writer);
+  for await (const line of readLines(options.input)) {
+    session.receive(line);
+    await writer.ready();
+    if (writer.closed()) break;
+  }
+  await session.end(options.clock, writer.closed() ? 0 : (options.graceMs ?? DEFAULT_GRACE_MS));
+  await writer.flush();
+}
+
+class Session {
+  readonly #deps: ApiDeps;
+  readonly #writer: LineWriter;
+  readonly #inFlight = new Map<RequestId, AbortController>();
+  #onIdle: (() => void) | undefined;
+
+  constructor(deps: ApiDeps, writer: LineWriter) {
+    this.#deps = deps;
+    this.#writer = writer;
+  }
+
+  receive(line: Line): void {
+    if (!line.ok) {
+      this.#refuse(null, 'payload_too_large', `A line may have ${MAX_LINE_BYTES} bytes at most.`);
+      return;
+    }
+    const text = lineText(line.text);
+    if (text === null) return;
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      this.#refuse(null, 'validation_error', 'The line is not JSON.');
+      return;
+    }
+    this.#handle(message);
+  }
+
+  async end(clock: Clock, graceMs: number): Promise<void> {
+    if (this.#inFlight.size > 0 && graceMs > 0) {
+      await new Promise<void>((resolve) => {
+        const cancel = clock.setTimer(resolve, graceMs);
+        this.#onIdle = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+    for (const controller of this.#inFlight.values()) controller.abort();
+  }
+
+  #handle(message: unknown): void {
+    const fields = typeof message === 'object' && message !== null ? message : {};
+    const id = 'id' in fields ? fields.id : undefined;
+    if (!isRequestId(id)) {
+      this.#refuse(null, 'validation_error', 'id must be a string or an integer.');
+      return;
+    }
+    if ('cancel' in fields) {
+      this.#inFlight.get(id)?.abort();
+      return;
+    }
+    if (this.#inFlight.has(id)) {
+      this.#refuse(id, 'validation_error', 'id is in use by a call in flight.');
+      return;
+    }
+    const method = 'method' in fields ? fields.method : undefined;
+    if (typeof method !== 'string') {
+      this.#refuse(id, 'validation_error', 'method must be a string.');
+      return;
+    }
+    void this.#run(id, method, 'params' in fields ? fields.params : {});
+  }
+
+  async #run(id: RequestId, method: string, params: unknown): Promise<void> {
+    const controller = new AbortController();
+    this.#inFlight.set(id, controller);
+    const answer = await answerOf(this.#deps, method, params, controller.signal);
+    this.#inFlight.delete(id);
+    this.#writer.write({ id, ...answer });
+    if (this.#inFlight.size === 0) this.#onIdle?.();
+  }
+
+  #refuse(
+    id: RequestId | null,
+    code: 'validation_error' | 'payload_too_large',
+    message: string,
+  ): void {
+    const error =
+      code === 'validation_error'
+        ? validationError('Invalid message', [{ path: '', message: message.replace(/\.$/, '') }])
+        : new AgentEvalError(code, message);
+    this.#writer.write({ id, error: error.toBody() });
+  }
+}
+
+export type Answer = { result: unknown } | { error: ErrorBody };
+
+/** Runs one method; a failure is an answer too. */
+export async function answerOf(
+  deps: ApiDeps,
+  method: string,
+  params: unknown,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  try {
+    return { result: await dispatch(deps, method, params, { signal, allowProvider: true }) };
+  } catch (error) {
+    return { error: asAgentEvalError(error).toBody() };
+  }
+}
+
+function isRequestId(id: unknown): id is RequestId {
+  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id));
+}
