@@ -3,6 +3,8 @@ import { chmod, cp, mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { rollup } from 'rollup';
+import { dts } from 'rollup-plugin-dts';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const dist = path.join(root, 'dist');
@@ -10,6 +12,7 @@ const manifest = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf
 const methods = JSON.parse(
   await readFile(path.join(root, '../contract/generated/methods.json'), 'utf8'),
 );
+const contractName = '@tangle-network/agent-eval-contract';
 const define = {
   __VERSION_INFO__: JSON.stringify({
     package: methods.package,
@@ -73,6 +76,8 @@ async function buildEngine() {
     entryPoints: { main: path.join(root, 'src/entries/main.ts') },
     outExtension: { '.js': '.cjs' },
     plugins: [engineFile],
+    // As a plain require: the loader behind import() costs more than the whole engine.
+    supported: { 'dynamic-import': false },
     banner: { js: '#!/usr/bin/env -S node --max-semi-space-size=4' },
   });
   await build({
@@ -89,7 +94,47 @@ async function buildEngine() {
   });
 }
 
+/** The library: ES modules that share chunks, npm dependencies left outside, the contract inside. */
+async function buildLibrary() {
+  await build({
+    ...common,
+    format: 'esm',
+    splitting: true,
+    entryPoints: {
+      index: path.join(root, 'src/index.ts'),
+      contract: path.join(root, 'src/contract.ts'),
+    },
+    outdir: dist,
+    external: Object.keys(manifest.dependencies),
+  });
+  await cp(path.join(root, 'src/rubrics/builtin'), path.join(dist, 'builtin'), { recursive: true });
+  await cp(path.join(root, '../contract/generated/openapi.json'), path.join(dist, 'openapi.json'));
+  for (const name of ['index', 'contract']) await buildTypes(name);
+}
+
+async function buildTypes(name) {
+  const bundle = await rollup({
+    input: path.join(root, `src/${name}.ts`),
+    external: Object.keys(manifest.dependencies),
+    plugins: [
+      dts({
+        tsconfig: path.join(root, 'tsconfig.json'),
+        compilerOptions: {
+          composite: false,
+          incremental: false,
+          // The contract is not published apart: its types go into ours.
+          paths: { [contractName]: [path.join(root, '../contract/src/index.ts')] },
+        },
+      }),
+    ],
+    onwarn: (warning) => process.stderr.write(`${warning.message}\n`),
+  });
+  await bundle.write({ file: path.join(dist, `${name}.d.ts`), format: 'es' });
+  await bundle.close();
+}
+
 await rm(dist, { recursive: true, force: true });
 await mkdir(path.join(dist, 'engine'), { recursive: true });
 await buildVendor();
 await buildEngine();
+await buildLibrary();

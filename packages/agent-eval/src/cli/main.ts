@@ -1,6 +1,78 @@
+import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { Command, CommanderError } from 'commander';
+import { asAgentEvalError } from '../api/dispatch.js';
+import { catchTheRest, tolerateClosedPipe } from '../entries/process.js';
+import { VERSION_INFO } from '../entries/version-info.js';
+import { addConfigCommand } from './commands/config.js';
+import { addDoctorCommand } from './commands/doctor.js';
+import { addJudgeCommand } from './commands/judge.js';
+import { addModelCommand } from './commands/model.js';
+import { addOpenApiCommand } from './commands/openapi.js';
+import { addRpcCommands } from './commands/rpc.js';
+import { addRubricsCommand } from './commands/rubrics.js';
+import { addServeCommand } from './commands/serve.js';
+import { type Output, processOutput, tellError } from './output.js';
+
+/** What every command module is given. */
+export interface CommandContext {
+  output: Output;
+  /** Sets the exit code of the process. */
+  finish(code: number): void;
+}
+
+const USAGE = 2;
+
+/** Reads the command line, runs the command, ends the process with its exit code. */
 export async function runCli(args: readonly string[]): Promise<void> {
-  if (args[0] === 'serve') {
-    const { runServe } = await import('../entries/serve.js');
-    process.exit(await runServe({ port: args[2] }));
+  const output = processOutput();
+  const debug = args.includes('--debug');
+  tolerateClosedPipe();
+  catchTheRest(debug);
+  let code = 0;
+  const program = createProgram({ output, finish: (value) => (code = value) });
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    code = failureCode(error, output, debug);
   }
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+  process.exit(code);
+}
+
+export function createProgram(context: CommandContext): Command {
+  const program = new Command('agent-eval')
+    .description('A rubric goes in, a trustworthy verdict comes out.')
+    .version(VERSION_INFO.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .showHelpAfterError('Try agent-eval --help.')
+    .exitOverride()
+    .addHelpText('after', `\nExit codes: ${EXIT_CODES}`);
+  for (const add of [
+    addJudgeCommand,
+    addRubricsCommand,
+    addModelCommand,
+    addServeCommand,
+    addRpcCommands,
+    addConfigCommand,
+    addDoctorCommand,
+    addOpenApiCommand,
+  ]) {
+    add(program, context);
+  }
+  return program;
+}
+
+const EXIT_CODES =
+  '0 ok, 1 the request failed, 2 usage, 3 internal, 4 score below the gate, 5 no verdict to hold against the gate, 130/143 ended by a signal.';
+
+function failureCode(error: unknown, output: Output, debug: boolean): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  const known = asAgentEvalError(error);
+  tellError(output, known, debug);
+  return exitCode(known);
+}
+
+/** At a shell, what is wrong with the input is a matter of usage. */
+export function exitCode(error: AgentEvalError): number {
+  return error.code === 'validation_error' ? USAGE : error.row.exit;
 }

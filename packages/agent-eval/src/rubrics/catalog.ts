@@ -30,6 +30,11 @@ export class RubricCatalog {
     return catalog;
   }
 
+  /** Makes a rubric known by its name, in place of any other of that name. */
+  add(entry: RubricEntry): void {
+    this.#own.set(entry.rubric.name, entry);
+  }
+
   async get(name: string): Promise<RubricEntry> {
     const own = this.#own.get(name);
     if (own !== undefined) return own;
@@ -90,7 +95,7 @@ export class RubricCatalog {
           { issues: [{ path: file, message: 'repeats a rubric name' }] },
         );
       }
-      this.#own.set(entry.rubric.name, entry);
+      this.add(entry);
     }
   }
 }

@@ -1,0 +1,133 @@
+import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { type Environment, variable } from '../config/env.js';
+import type { Resolved } from '../config/resolve.js';
+import { type RemoteRoute, type Route, route } from '../config/routing.js';
+import { displayUrl, redactor } from '../core/redact.js';
+import { beginning } from '../core/text.js';
+import { VERSION_INFO } from '../entries/version-info.js';
+
+/** One thing looked at. */
+export interface DoctorCheck {
+  name: string;
+  /** A note is neither wrong nor in the way. */
+  state: 'ok' | 'problem' | 'note';
+  found: string;
+  /** Command or setting that mends it. */
+  mend?: string;
+}
+
+const ENDPOINT_TIMEOUT_MS = 5_000;
+
+export async function runChecks(env: Environment, resolved: Resolved): Promise<DoctorCheck[]> {
+  const chosen = chosenRoute(env, resolved);
+  return [
+    nodeCheck(),
+    {
+      name: 'engine',
+      state: 'ok',
+      found: `${VERSION_INFO.version}, wire ${VERSION_INFO.wireVersion}`,
+    },
+    clientCheck(env),
+    ...(chosen.kind === 'none' ? [chosen.check] : await routeChecks(chosen.route)),
+    await storeCheck(),
+  ];
+}
+
+type Chosen = { kind: 'route'; route: Route } | { kind: 'none'; check: DoctorCheck };
+
+function chosenRoute(env: Environment, { settings }: Resolved): Chosen {
+  try {
+    return { kind: 'route', route: route({ settings, env }) };
+  } catch (error) {
+    if (!(error instanceof AgentEvalError)) throw error;
+    const check = {
+      name: 'model',
+      state: 'problem',
+      found: 'not configured',
+      mend: error.message,
+    } as const;
+    return { kind: 'none', check };
+  }
+}
+
+function nodeCheck(): DoctorCheck {
+  return {
+    name: 'node',
+    state: 'ok',
+    found: `${process.versions.node}, ${process.platform} ${process.arch}`,
+  };
+}
+
+/** The Python command says who it is in this variable before it hands over. */
+function clientCheck(env: Environment): DoctorCheck {
+  const client = variable(env, 'AGENT_EVAL_CLIENT');
+  if (client === undefined)
+    return { name: 'client', state: 'note', found: 'not started from Python' };
+  const version = /^agent-eval-rpc\/(\S+)/.exec(client)?.[1];
+  if (version === VERSION_INFO.version) return { name: 'client', state: 'ok', found: client };
+  return {
+    name: 'client',
+    state: 'problem',
+    found: `${client}, but the engine is ${VERSION_INFO.version}`,
+    mend: `pip install agent-eval-rpc==${VERSION_INFO.version}`,
+  };
+}
+
+async function routeChecks(chosen: Route): Promise<DoctorCheck[]> {
+  if (chosen.kind === 'local')
+    return [{ name: 'model', state: 'ok', found: `local/${chosen.model}` }];
+  const key: DoctorCheck =
+    chosen.keySource === null
+      ? { name: 'key', state: 'note', found: 'none set; fine for a local server' }
+      : { name: 'key', state: 'ok', found: `from ${chosen.keySource}` };
+  return [{ name: 'model', state: 'ok', found: chosen.model }, key, await endpointCheck(chosen)];
+}
+
+/** Asks the endpoint for its models: whether it answers, and whether it takes the key. */
+async function endpointCheck({ url, apiKey }: RemoteRoute): Promise<DoctorCheck> {
+  const target = `${url.origin}${url.path}/models${url.query}`;
+  const name = 'endpoint';
+  const shown = displayUrl(target);
+  const hide = redactor([apiKey ?? undefined, url.basicAuth ?? undefined]);
+  try {
+    const response = await fetch(target, {
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+      signal: AbortSignal.timeout(ENDPOINT_TIMEOUT_MS),
+      redirect: 'manual',
+    });
+    await response.body?.cancel();
+    if (response.status === 401 || response.status === 403) {
+      return {
+        name,
+        state: 'problem',
+        found: `${shown} refuses the key (${response.status})`,
+        mend: 'check the API key',
+      };
+    }
+    if (response.status >= 500) {
+      return {
+        name,
+        state: 'problem',
+        found: `${shown} fails (${response.status})`,
+        mend: 'try again later, or check the server',
+      };
+    }
+    return { name, state: 'ok', found: `${shown} answers (${response.status})` };
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = cause instanceof Error ? beginning(hide(cause.message), 120) : 'no reason given';
+    return {
+      name,
+      state: 'problem',
+      found: `${shown} does not answer (${reason})`,
+      mend: 'check the base URL and that the server runs',
+    };
+  }
+}
+
+async function storeCheck(): Promise<DoctorCheck> {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const builtIn = major > 22 || (major === 22 && minor >= 13);
+  const found = builtIn ? 'SQLite of Node' : 'no SQLite in this Node; nothing needs it so far';
+  return { name: 'store', state: builtIn ? 'ok' : 'note', found };
+}

@@ -1,0 +1,37 @@
+import type { JudgeResult } from '@tangle-network/agent-eval-contract';
+import { type Output, printable, table } from './output.js';
+
+/** A verdict for people. */
+export function verdictLines(result: JudgeResult, output: Output): string[] {
+  const rubric = result.rubricVersion.slice(0, result.rubricVersion.lastIndexOf('@'));
+  const scores = Object.entries(result.dimensions).map(([id, score]) => [
+    `  ${id}`,
+    formatScore(score),
+  ]);
+  const found = (ids: string[], list: 'failureModes' | 'wins'): string => {
+    const looked = !result.notAssessed.includes(list);
+    const names = ids.length > 0 ? ids.join(', ') : looked ? 'none' : '';
+    const unseen = looked ? '' : '(not all were looked for)';
+    return [names, unseen].filter((part) => part !== '').join(' ');
+  };
+  return [
+    output.strong(printable(`${rubric}: ${formatScore(result.composite)}`)),
+    ...table(scores).map(printable),
+    printable(`failure modes: ${found(result.failureModes, 'failureModes')}`),
+    printable(`wins: ${found(result.wins, 'wins')}`),
+    ...(result.rationale === '' ? [] : ['', printable(result.rationale)]),
+    '',
+    output.dim(printable(facts(result))),
+    ...result.warnings.map((warning) => output.dim(printable(`warning: ${warning}`))),
+  ];
+}
+
+function formatScore(score: number): string {
+  return Number.isInteger(score) ? String(score) : score.toFixed(2);
+}
+
+function facts({ model, durationMs, usage }: JudgeResult): string {
+  const tokens =
+    usage === null ? 'usage unknown' : `${usage.inputTokens} + ${usage.outputTokens} tokens`;
+  return `${model}, ${(durationMs / 1000).toFixed(1)} s, ${tokens}`;
+}

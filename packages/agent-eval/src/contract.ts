@@ -1,0 +1,1 @@
+export * from '@tangle-network/agent-eval-contract';
