@@ -115,6 +115,15 @@ export const OPTIONS = {
     commands: MODELS,
     help: 'folder for fetched models and their runtime; default: agent-eval in the user cache folder',
   },
+  localThreads: {
+    flag: '--local-threads <n>',
+    env: ['AGENT_EVAL_LOCAL_THREADS'],
+    type: 'integer',
+    fallback: 0,
+    range: [0, 256],
+    commands: JUDGING,
+    help: 'threads of a local model; 0 takes every core, fewer are faster where other programs are busy',
+  },
   host: {
     flag: '--host <address>',
     env: ['AGENT_EVAL_HOST'],

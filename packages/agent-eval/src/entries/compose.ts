@@ -33,7 +33,7 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     queueLimit: settings.queueLimit,
     createTransport: transportFactory(env, oneShot),
   });
-  const local = localModels(settings.home);
+  const local = localModels({ ...settings, env });
   const resolveModel: ApiDeps['resolveModel'] = async ({ model, provider }) => {
     const chosen = route({ settings, env, model, provider });
     if (chosen.kind === 'local') return { kind: 'checks', model: await local.get(chosen.model) };

@@ -57,7 +57,8 @@ function methodHandler(
         return dispatch(deps, name, { ...c.req.param() }, { allowProvider });
       }
       const params = await readJsonBody(c.req, bodyLimitBytes);
-      const gone = whenGone(c.env.outgoing);
+      // Without a port, as in tests, there is no environment at all.
+      const gone = whenGone((c.env as AppContext['env'] | undefined)?.outgoing);
       try {
         return await dispatch(deps, name, params, { allowProvider, signal: gone.signal });
       } finally {

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { type Clock, systemClock } from '../core/clock.js';
+
+interface Holder {
+  host: string;
+  pid: number;
+}
+
+const BEAT_MS = 5_000;
+/** A holder that has not touched its lock for so long is gone, on whatever machine it ran. */
+const SILENT_MS = 60_000;
+const ATTEMPTS = 3;
+
+/** Lock files of this process: its own id in a file says nothing, an earlier container may have had it too. */
+const held = new Set<string>();
+
+/** Runs `task` while no other live process holds the lock file. A lock of a dead process is taken over. */
+export async function withLock<T>(
+  file: string,
+  what: string,
+  task: () => Promise<T>,
+  clock: Clock = systemClock,
+): Promise<T> {
+  const text = JSON.stringify({ host: hostname(), pid: process.pid, token: randomUUID() });
+  await take(file, what, text, clock);
+  held.add(file);
+  const stopBeating = beat(file, clock);
+  try {
+    return await task();
+  } finally {
+    stopBeating();
+    held.delete(file);
+    // After a long sleep of the machine it may be someone else's by now.
+    if ((await read(file)) === text) await rm(file, { force: true });
+  }
+}
+
+async function take(file: string, what: string, text: string, clock: Clock): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    try {
+      await writeFile(file, text, { flag: 'wx' });
+      return;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+    const found = await read(file);
+    if (found === null) continue;
+    if (await isLive(file, found, clock)) throw busy(file, what, found);
+    await removeStale(file, found);
+  }
+  throw busy(file, what, '');
+}
+
+/** Moves the lock aside first: of two processes that find it stale, one alone can do that. */
+async function removeStale(file: string, found: string): Promise<void> {
+  const aside = `${file}.${randomUUID()}`;
+  try {
+    await rename(file, aside);
+  } catch {
+    return;
+  }
+  // It was renewed between the look and the move: give it back unless a newer one lies there.
+  const moved = await read(aside);
+  if (moved !== null && moved !== found) {
+    await writeFile(file, moved, { flag: 'wx' }).catch(() => {});
+  }
+  await rm(aside, { force: true });
+}
+
+async function isLive(file: string, text: string, clock: Clock): Promise<boolean> {
+  const touched = await stat(file).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+  if (clock.now() - touched > SILENT_MS) return false;
+  const holder = parse(text);
+  // A file without a holder is just being written, and a holder elsewhere can't be looked up.
+  if (holder === null || holder.host !== hostname()) return true;
+  return holder.pid === process.pid ? held.has(file) : runs(holder.pid);
+}
+
+function beat(file: string, clock: Clock): () => void {
+  let cancel = (): void => {};
+  const next = (): void => {
+    const touch = (): void => {
+      const now = clock.now() / 1000;
+      void utimes(file, now, now).catch(() => {});
+      next();
+    };
+    cancel = clock.setTimer(touch, BEAT_MS, { background: true });
+  };
+  next();
+  return () => cancel();
+}
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+async function read(file: string): Promise<string | null> {
+  return readFile(file, 'utf8').catch(() => null);
+}
+
+function parse(text: string): Holder | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null) return null;
+    const { host, pid } = value as Partial<Holder>;
+    if (typeof host !== 'string' || typeof pid !== 'number') return null;
+    return Number.isSafeInteger(pid) && pid > 0 ? { host, pid } : null;
+  } catch {
+    return null;
+  }
+}
+
+function busy(file: string, what: string, text: string): AgentEvalError {
+  const holder = parse(text);
+  const who = holder === null ? '' : ` (${holder.pid} on ${holder.host})`;
+  return new AgentEvalError(
+    'service_unavailable',
+    `Another process${who} is at work on ${what}: wait for it and try again. If there is none, delete ${file}.`,
+    holder === null ? {} : { pid: holder.pid },
+  );
+}

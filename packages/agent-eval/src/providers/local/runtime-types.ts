@@ -1,0 +1,63 @@
+/** The part of node-llama-cpp that we use; described here because it is an optional peer. */
+export type Token = number;
+
+export interface LlamaTextLike {
+  values: readonly unknown[];
+  tokenize(tokenizer: Tokenizer): Token[];
+}
+
+export type Tokenizer = (text: string, specialTokens?: boolean) => Token[];
+
+export interface Sequence {
+  nextTokenIndex: number;
+  clearHistory(): Promise<void>;
+  evaluateWithoutGeneratingNewTokens(tokens: Token[]): Promise<void>;
+  controlledEvaluate(
+    tokens: (Token | [Token, { generateNext: { probabilities: true } }])[],
+  ): Promise<(undefined | { next: { probabilities?: Map<Token, number> } })[]>;
+  eraseContextTokenRanges(ranges: { start: number; end: number }[]): Promise<void>;
+}
+
+export interface LlamaContext {
+  contextSize: number;
+  getSequence(): Sequence;
+  dispose(): Promise<void>;
+}
+
+export interface LlamaModel {
+  trainContextSize: number;
+  tokenizer: Tokenizer;
+  tokenize: Tokenizer;
+  detokenize(tokens: Token[], specialTokens?: boolean): string;
+  createContext(options: {
+    contextSize: number;
+    threads: number;
+    sequences: 1;
+  }): Promise<LlamaContext>;
+  dispose(): Promise<void>;
+}
+
+export interface Llama {
+  cpuMathCores: number;
+  loadModel(options: { modelPath: string; loadSignal?: AbortSignal }): Promise<LlamaModel>;
+  dispose(): Promise<void>;
+}
+
+export interface LlamaRuntime {
+  getLlama(options: {
+    gpu: false;
+    build: 'never';
+    skipDownload: true;
+    maxThreads: number;
+    logLevel: 'error';
+  }): Promise<Llama>;
+  resolveChatWrapper(model: LlamaModel): {
+    generateContextState(options: {
+      chatHistory: (
+        | { type: 'system' | 'user'; text: string }
+        | { type: 'model'; response: string[] }
+      )[];
+    }): { contextText: LlamaTextLike };
+  };
+  LlamaText: (values: readonly unknown[]) => LlamaTextLike;
+}

@@ -1,0 +1,98 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import failures from '../../../../tests/vectors/provider-failures.json' with { type: 'json' };
+import { MAX_REPLY_BYTES, ReplyTooLarge, readBody } from './body.js';
+import { readCompletion } from './completion.js';
+import { classifyFailure } from './failure.js';
+
+describe('what an unusable answer means', () => {
+  it.each(failures)('$name', ({ status, body, code, retry }) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    expect(classifyFailure(status, text)).toMatchObject({ code, retry });
+  });
+});
+
+const completion = (choice: unknown, rest: object = {}): string =>
+  JSON.stringify({ choices: [choice], ...rest });
+
+describe('reading a completion', () => {
+  it('takes text, model, finish reason and usage', () => {
+    const body = completion(
+      { finish_reason: 'stop', message: { content: '{}' } },
+      {
+        model: 'm-1',
+        usage: {
+          prompt_tokens: 3,
+          completion_tokens: 2,
+          prompt_tokens_details: { cached_tokens: 1 },
+        },
+      },
+    );
+    expect(readCompletion(body)).toEqual({
+      kind: 'completion',
+      text: '{}',
+      refusal: null,
+      finishReason: 'stop',
+      model: 'm-1',
+      usage: { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1 },
+    });
+  });
+
+  it.each([
+    ['no choices', JSON.stringify({ choices: [] })],
+    ['choices left out', '{}'],
+    ['null everywhere', JSON.stringify({ choices: [null], usage: null, model: null })],
+  ])('reads %s as an empty text', (_name, body) => {
+    expect(readCompletion(body)).toMatchObject({ kind: 'completion', text: '', usage: null });
+  });
+
+  it('joins content that comes as a list of parts', () => {
+    const content = [{ type: 'text', text: 'a' }, { type: 'image' }, { type: 'text', text: 'b' }];
+    expect(readCompletion(completion({ message: { content } }))).toMatchObject({ text: 'ab' });
+  });
+
+  it('counts usage as unknown when half of it is missing', () => {
+    const usage = { prompt_tokens: 5, completion_tokens: null };
+    expect(readCompletion(completion({ message: {} }, { usage }))).toMatchObject({ usage: null });
+  });
+
+  it.each([
+    [{ error: { code: 401, message: 'no' } }, 401],
+    [{ error: { code: 'x', message: 'no' } }, 200],
+    [{ error: 'no' }, 200],
+  ])('sees the error inside %j', (body, status) => {
+    expect(readCompletion(JSON.stringify(body))).toEqual({ kind: 'error', status });
+  });
+
+  it.each(['data: {}\n\n', '<html></html>', '', 'plain words'])('says what %j is', (body) => {
+    expect(readCompletion(body).kind).toBe('unreadable');
+  });
+});
+
+async function* chunks(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}
+
+describe('reading a body', () => {
+  const text = 'grün 🚀';
+  it.each([
+    [undefined, Buffer.from(text)],
+    ['identity', Buffer.from(text)],
+    ['gzip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['deflate', deflateSync(text)],
+  ])('undoes the encoding %s, however the bytes are cut', async (encoding, bytes) => {
+    const pieces = [...bytes].map((byte) => Uint8Array.of(byte));
+    expect(await readBody(chunks(...pieces), encoding)).toBe(text);
+  });
+
+  it('stops at its limit, also after unpacking', async () => {
+    const big = Buffer.alloc(MAX_REPLY_BYTES + 1, 0x61);
+    await expect(readBody(chunks(big), undefined)).rejects.toBeInstanceOf(ReplyTooLarge);
+    await expect(readBody(chunks(gzipSync(big)), 'gzip')).rejects.toThrow();
+  });
+
+  it('refuses an encoding it does not know', async () => {
+    await expect(readBody(chunks(Buffer.from('x')), 'snappy')).rejects.toThrow('snappy');
+  });
+});
