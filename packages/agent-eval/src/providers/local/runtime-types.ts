@@ -28,6 +28,7 @@ export interface LlamaModel {
   trainContextSize: number;
   tokenizer: Tokenizer;
   tokenize: Tokenizer;
+  iterateAllTokens(): Iterable<Token>;
   detokenize(tokens: Token[], specialTokens?: boolean): string;
   createContext(options: {
     contextSize: number;

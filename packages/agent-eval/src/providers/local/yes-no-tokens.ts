@@ -1,30 +1,25 @@
 import type { LlamaModel, Token } from './runtime-types.js';
 
-/** Sorts a model's tokens into those that say yes, those that say no, and the rest. */
+/** The tokens of a model that say yes or no, whatever their case and the space around them. */
 export class YesNoTokens {
-  readonly #kinds = new Map<Token, 'yes' | 'no' | 'other'>();
-  readonly #model: LlamaModel;
+  readonly #yes: readonly Token[];
+  readonly #no: readonly Token[];
 
   constructor(model: LlamaModel) {
-    this.#model = model;
-  }
-
-  /** Probability mass on each answer, whatever its case and leading space. */
-  masses(probabilities: ReadonlyMap<Token, number>): { yes: number; no: number } {
-    const mass = { yes: 0, no: 0 };
-    for (const [token, p] of probabilities) {
-      const kind = this.#kind(token);
-      if (kind !== 'other') mass[kind] += p;
+    const found: Record<string, Token[]> = { yes: [], no: [] };
+    for (const token of model.iterateAllTokens()) {
+      const word = model.detokenize([token], false);
+      // Most of a vocabulary is longer: looking at the length first saves the rest of the work.
+      if (word.length < 8) found[word.trim().toLowerCase()]?.push(token);
     }
-    return mass;
+    this.#yes = found.yes ?? [];
+    this.#no = found.no ?? [];
   }
 
-  #kind(token: Token): 'yes' | 'no' | 'other' {
-    const known = this.#kinds.get(token);
-    if (known !== undefined) return known;
-    const word = this.#model.detokenize([token], false).trim().toLowerCase();
-    const kind = word === 'yes' || word === 'no' ? word : 'other';
-    this.#kinds.set(token, kind);
-    return kind;
+  /** Probability mass on each answer. */
+  masses(probabilities: ReadonlyMap<Token, number>): { yes: number; no: number } {
+    const mass = (tokens: readonly Token[]): number =>
+      tokens.reduce((sum, token) => sum + (probabilities.get(token) ?? 0), 0);
+    return { yes: mass(this.#yes), no: mass(this.#no) };
   }
 }
