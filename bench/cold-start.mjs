@@ -1,61 +1,74 @@
-// Time of a whole process, from start to end: an empty script, `rpc version`, `rpc judge`; run in turns.
-// `node cold-start.mjs [--node PATH] [--runs N]`
-import { spawn, spawnSync } from 'node:child_process';
+// Time of a whole process, from start to end: an empty script, `rpc version`, `rpc judge`, run in turns.
+// usage: node bench/cold-start.mjs [--runs 21] [--node PATH] [--json]
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { ENGINE, engineEnv, median, REQUEST, row, startProvider } from './harness.mjs';
+import {
+  ENGINE,
+  engineEnvironment,
+  JUDGE_REQUEST,
+  majorOf,
+  median,
+  printRows,
+  row,
+  startProvider,
+} from './processes.mjs';
 
 const UNCOUNTED = 3;
-// Node -> how many times the empty script `rpc version` and `rpc judge` may take.
-const GOALS = { 20: [1.3, 2.0], 24: [1.6, 3.0] };
+// Node -> how many empty scripts `rpc version` and `rpc judge` may take.
+const GOALS = { 20: [1.3, 2], 24: [1.6, 3] };
 
 const { values } = parseArgs({
   options: {
+    runs: { type: 'string', default: '21' },
     node: { type: 'string', default: process.execPath },
-    runs: { type: 'string', default: '25' },
+    json: { type: 'boolean', default: false },
   },
 });
 
-const provider = await startProvider();
-const env = engineEnv(provider.url);
-
-async function timed(args, input) {
-  const started = process.hrtime.bigint();
+/** Runs a command to its end; a failed one is no measurement. */
+async function timed(args, input, env) {
+  const started = performance.now();
   const child = spawn(values.node, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.on('data', (chunk) => {
     output += chunk;
   });
+  // A command that reads no input closes it early.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const [code] = await once(child, 'close');
-  const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
+  const ms = performance.now() - started;
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${output}`);
-  return { milliseconds, output };
+  return ms;
 }
 
-const commands = {
-  empty: [['-e', '0'], ''],
-  version: [[ENGINE, 'rpc', 'version'], ''],
-  judge: [[ENGINE, 'rpc', 'judge'], REQUEST],
-};
-const times = { empty: [], version: [], judge: [] };
-for (let run = -UNCOUNTED; run < Number(values.runs); run += 1) {
-  for (const [name, [args, input]] of Object.entries(commands)) {
-    const { milliseconds, output } = await timed(args, input);
-    if (name !== 'empty' && !('result' in JSON.parse(output))) throw new Error(output);
-    if (run >= 0) times[name].push(milliseconds);
+const provider = await startProvider();
+try {
+  const env = engineEnvironment(provider.url);
+  const commands = [
+    { args: ['-e', '0'], input: '', times: [] },
+    { args: [ENGINE, 'rpc', 'version'], input: '', times: [] },
+    { args: [ENGINE, 'rpc', 'judge'], input: JUDGE_REQUEST, times: [] },
+  ];
+  for (let run = -UNCOUNTED; run < Number(values.runs); run += 1) {
+    for (const { args, input, times } of commands) {
+      const ms = await timed(args, input, env);
+      if (run >= 0) times.push(ms);
+    }
   }
+  const [empty, version, judge] = commands.map(({ times }) => median(times));
+  const major = majorOf(values.node);
+  const [versionGoal, judgeGoal] = GOALS[major] ?? [];
+  const name = (text) => `Node ${major}: cold ${text}`;
+  printRows(
+    [
+      row(name('`node -e 0`'), empty, 'ms'),
+      row(name('`rpc version`'), version / empty, 'times that', { atMost: versionGoal }),
+      row(name('`rpc judge`'), judge / empty, 'times that', { atMost: judgeGoal }),
+    ],
+    values.json,
+  );
+} finally {
+  await provider.stop();
 }
-await provider.stop();
-
-const major = spawnSync(values.node, ['-p', 'process.versions.node'], { encoding: 'utf8' });
-const [atMostVersion, atMostJudge] = GOALS[major.stdout.split('.')[0]] ?? [];
-const empty = median(times.empty);
-row('cold `node -e 0`', empty, 'ms');
-row('cold `rpc version`', median(times.version), 'ms');
-row('cold `rpc judge`', median(times.judge), 'ms');
-row('`rpc version` by `node -e 0`', median(times.version) / empty, 'times', {
-  atMost: atMostVersion,
-});
-row('`rpc judge` by `node -e 0`', median(times.judge) / empty, 'times', { atMost: atMostJudge });

@@ -1,100 +1,83 @@
-// A model endpoint that answers at once with one fixed verdict, so that what remains is our own cost.
-// Plain sockets: a full HTTP server would cost more than the engine it serves.
-// `node fake-provider.mjs [--delay-ms N] [--rubric NAME]` prints one JSON line: {"url": "http://127.0.0.1:PORT/v1"}.
-// GET of any path gives the body of the newest call, which is what the engine really sends.
-import { readFileSync } from 'node:fs';
+// The fast fake endpoint: answers every chat completion at once with one fixed verdict. It reads no more of
+// HTTP than it must, so that a benchmark measures its client and not this process.
+// usage: node bench/fake-provider.mjs [--port 0] [--delay-ms 0]; prints one JSON line with its URL.
+// GET /last returns the body it was sent last.
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 
-const HEAD_END = Buffer.from('\r\n\r\n');
-
 const { values } = parseArgs({
-  options: {
-    'delay-ms': { type: 'string', default: '0' },
-    rubric: { type: 'string', default: 'anti-slop' },
-  },
+  options: { port: { type: 'string', default: '0' }, 'delay-ms': { type: 'string', default: '0' } },
 });
-
-let newest = Buffer.from('{}');
-
-function verdictFor(name) {
-  const file = new URL(`../packages/agent-eval/src/rubrics/builtin/${name}.json`, import.meta.url);
-  const { rubric } = JSON.parse(readFileSync(file, 'utf8'));
-  return JSON.stringify({
-    rationale: 'The text names one part, says how it was built and where it stopped working.',
-    dimensions: Object.fromEntries(
-      rubric.dimensions.map(({ id, min, max }) => [id, min + 0.75 * (max - min)]),
-    ),
-    failureModes: [],
-    wins: [],
-  });
-}
-
-function answerOf(body) {
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
-  return Buffer.concat([Buffer.from(head), HEAD_END, body]);
-}
-
-const completion = answerOf(
-  Buffer.from(
-    JSON.stringify({
-      id: 'chatcmpl-1',
-      object: 'chat.completion',
-      created: 1_700_000_000,
-      model: 'bench-model',
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: verdictFor(values.rubric) },
-          finish_reason: 'stop',
-        },
-      ],
-      usage: { prompt_tokens: 700, completion_tokens: 60, total_tokens: 760 },
-    }),
-  ),
-);
-
 const delayMs = Number(values['delay-ms']);
 
-function answer(socket, isGet, body) {
-  if (isGet) {
-    socket.write(answerOf(newest));
-    return;
-  }
-  newest = body;
-  if (delayMs > 0) setTimeout(() => socket.write(completion), delayMs);
-  else socket.write(completion);
+const verdict = {
+  rationale: 'A fixed verdict, the same for every text.',
+  dimensions: { buyer_quality: 0.8, voice: 0.7, signal: 0.6 },
+  failureModes: [],
+  wins: ['specific-component'],
+};
+const completion = JSON.stringify({
+  id: 'chatcmpl-fixed',
+  object: 'chat.completion',
+  created: 0,
+  model: 'fake-model',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: JSON.stringify(verdict) },
+      finish_reason: 'stop',
+    },
+  ],
+  usage: { prompt_tokens: 400, completion_tokens: 60, total_tokens: 460 },
+});
+
+const respond = (body) =>
+  Buffer.concat([
+    Buffer.from(
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
+    ),
+    body,
+  ]);
+const fixed = respond(Buffer.from(completion));
+const headEnd = Buffer.from('\r\n\r\n');
+let last = Buffer.alloc(0);
+
+/** Takes the first whole request off the bytes, or nothing when some of it is still to come. */
+function takeRequest(bytes) {
+  const end = bytes.indexOf(headEnd);
+  if (end < 0) return undefined;
+  const head = bytes.latin1Slice(0, end);
+  const start = end + headEnd.length;
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+  if (bytes.length < start + length) return undefined;
+  const body = bytes.subarray(start, start + length);
+  return { isLast: head.startsWith('GET /last '), body, rest: bytes.subarray(start + length) };
 }
 
-/** Takes one whole request off the front; undefined while it is incomplete. */
-function nextRequest(data) {
-  const headEnd = data.indexOf(HEAD_END);
-  if (headEnd < 0) return undefined;
-  const head = data.latin1Slice(0, headEnd);
-  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
-  const start = headEnd + HEAD_END.length;
-  if (data.length < start + length) return undefined;
-  return {
-    isGet: head.startsWith('GET '),
-    body: data.subarray(start, start + length),
-    rest: data.subarray(start + length),
-  };
+function answer(socket, request) {
+  if (request.isLast) {
+    socket.write(respond(last));
+    return;
+  }
+  last = request.body;
+  if (delayMs > 0) setTimeout(() => socket.writable && socket.write(fixed), delayMs);
+  else socket.write(fixed);
 }
 
 const server = createServer({ noDelay: true }, (socket) => {
-  let waiting = Buffer.alloc(0);
+  let pending = Buffer.alloc(0);
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk) => {
-    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
-    for (let taken = nextRequest(waiting); taken !== undefined; taken = nextRequest(waiting)) {
-      waiting = taken.rest;
-      answer(socket, taken.isGet, taken.body);
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    for (let request = takeRequest(pending); request; request = takeRequest(pending)) {
+      pending = request.rest;
+      answer(socket, request);
     }
   });
 });
 
-server.listen(0, '127.0.0.1', () => {
-  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${server.address().port}/v1` })}\n`);
+server.listen(Number(values.port), '127.0.0.1', () => {
+  console.log(JSON.stringify({ url: `http://127.0.0.1:${server.address().port}/v1` }));
 });
 // It ends with whoever started it.
 process.stdin.resume().on('end', () => process.exit());

@@ -17,7 +17,14 @@ async function loadTables() {
   try {
     const outfile = path.join(folder, 'tables.mjs');
     const stdin = { contents: SOURCES, resolveDir: root, loader: 'ts' };
-    await build({ stdin, bundle: true, format: 'esm', platform: 'node', outfile, logLevel: 'error' });
+    await build({
+      stdin,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      outfile,
+      logLevel: 'error',
+    });
     return await import(pathToFileURL(outfile).href);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -25,7 +32,8 @@ async function loadTables() {
 }
 
 function markdown(head, rows) {
-  const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+  const line = (cells) =>
+    `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
@@ -94,7 +102,8 @@ for (const name of (await readdir(docs)).filter((file) => file.endsWith('.md')))
   const after = before.replace(
     /(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_whole, start, table, end) => {
-      if (made[table] === undefined) throw new Error(`${name} asks for an unknown table "${table}"`);
+      if (made[table] === undefined)
+        throw new Error(`${name} asks for an unknown table "${table}"`);
       return `${start}${made[table]}\n${end}`;
     },
   );

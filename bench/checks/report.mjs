@@ -43,7 +43,9 @@ function printScores({ dimensions }, entry) {
       scores: scoresOf(text, entry, results),
     }));
     const of = (label, name) =>
-      scored.filter((text) => text.label === label).map(({ scores }) => scores[name]);
+      scored
+        .filter((text) => text.label === label && !text.fine?.includes(name))
+        .map(({ scores }) => scores[name]);
     const aucs = names.map((name) => shown(auc(of('good', name), of('bad', name))));
     const means = ['good', 'mixed', 'bad'].map((label) => shown(mean(of(label, 'composite'))));
     printRow([split, pairsWon(scored), ...aucs, means.join(' / ')]);

@@ -15,10 +15,13 @@ export function auc(high, low) {
 
 /**
  * Splits texts into those that should answer a check as expected and those that should not.
- * Dimensions go by the label. Failure modes and wins go by `shows`, where the set has it.
+ * Dimensions go by the label; a bad text that is `fine` in a dimension is left out there. Failure modes
+ * and wins go by `shows`, where the set has it.
  */
 export function classesFor(check, texts) {
-  const labelled = texts.filter(({ label }) => label !== 'mixed');
+  const labelled = texts.filter(
+    ({ label, fine = [] }) => label !== 'mixed' && !fine.includes(check.id),
+  );
   if (check.kind !== 'dimension' && texts.some(({ shows }) => shows !== undefined)) {
     const isShown = ({ shows = [] }) => shows.includes(check.id);
     return [texts.filter(isShown), texts.filter((text) => !isShown(text))];

@@ -2,9 +2,15 @@ import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { type Environment, variable } from '../config/env.js';
 import type { Resolved } from '../config/resolve.js';
 import { type RemoteRoute, type Route, route } from '../config/routing.js';
+import { timeoutSignal } from '../core/clock.js';
 import { displayUrl, redactor } from '../core/redact.js';
 import { beginning } from '../core/text.js';
+import { localPaths } from '../entries/local-paths.js';
 import { VERSION_INFO } from '../entries/version-info.js';
+import { CATALOGUE } from '../models/catalogue.js';
+import type { ModelPaths } from '../models/paths.js';
+import { listModels, resolveModel } from '../models/resolve-model.js';
+import { findRuntime } from '../models/runtime.js';
 
 /** One thing looked at. */
 export interface DoctorCheck {
@@ -29,7 +35,8 @@ export async function runChecks(env: Environment, resolved: Resolved): Promise<D
     },
     clientCheck(env),
     ...(chosen.kind === 'none' ? [chosen.check] : await routeChecks(chosen.route)),
-    await storeCheck(),
+    ...(await localChecks(env, resolved, chosen)),
+    storeCheck(),
   ];
 }
 
@@ -92,7 +99,7 @@ async function endpointCheck({ url, apiKey }: RemoteRoute): Promise<DoctorCheck>
   try {
     const response = await fetch(target, {
       headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      signal: AbortSignal.timeout(ENDPOINT_TIMEOUT_MS),
+      signal: timeoutSignal(ENDPOINT_TIMEOUT_MS),
       redirect: 'manual',
     });
     await response.body?.cancel();
@@ -125,7 +132,42 @@ async function endpointCheck({ url, apiKey }: RemoteRoute): Promise<DoctorCheck>
   }
 }
 
-async function storeCheck(): Promise<DoctorCheck> {
+/** Missing parts of a local model are a problem only where one was chosen. */
+async function localChecks(
+  env: Environment,
+  { settings }: Resolved,
+  chosen: Chosen,
+): Promise<DoctorCheck[]> {
+  const paths = localPaths(settings.home, env);
+  const wanted =
+    chosen.kind === 'route' && chosen.route.kind === 'local' ? chosen.route.model : null;
+  const state = wanted === null ? 'note' : 'problem';
+  const runtime = findRuntime(paths);
+  const mend = `agent-eval model fetch ${wanted ?? CATALOGUE[0]?.name}`;
+  return [
+    await localModelCheck(wanted, paths),
+    runtime === null
+      ? { name: 'local runtime', state, found: 'node-llama-cpp is not installed', mend }
+      : { name: 'local runtime', state: 'ok', found: `node-llama-cpp (${runtime.source})` },
+  ];
+}
+
+async function localModelCheck(wanted: string | null, paths: ModelPaths): Promise<DoctorCheck> {
+  const name = 'local model';
+  if (wanted === null) {
+    const fetched = (await listModels(paths)).filter((model) => model.fetched);
+    const names = fetched.map((model) => model.name).join(', ');
+    return { name, state: 'note', found: names === '' ? 'none fetched' : `fetched: ${names}` };
+  }
+  try {
+    return { name, state: 'ok', found: (await resolveModel(wanted, paths)).file };
+  } catch (error) {
+    if (!(error instanceof AgentEvalError)) throw error;
+    return { name, state: 'problem', found: error.code, mend: error.message };
+  }
+}
+
+function storeCheck(): DoctorCheck {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const builtIn = major > 22 || (major === 22 && minor >= 13);
   const found = builtIn ? 'SQLite of Node' : 'no SQLite in this Node; nothing needs it so far';

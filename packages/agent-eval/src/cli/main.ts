@@ -1,7 +1,6 @@
-import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { Command, CommanderError } from 'commander';
 import { asAgentEvalError } from '../api/dispatch.js';
-import { catchTheRest, tolerateClosedPipe } from '../entries/process.js';
+import { catchTheRest, exitCode, tolerateClosedPipe, USAGE_EXIT_CODE } from '../entries/process.js';
 import { VERSION_INFO } from '../entries/version-info.js';
 import { addConfigCommand } from './commands/config.js';
 import { addDoctorCommand } from './commands/doctor.js';
@@ -11,16 +10,8 @@ import { addOpenApiCommand } from './commands/openapi.js';
 import { addRpcCommands } from './commands/rpc.js';
 import { addRubricsCommand } from './commands/rubrics.js';
 import { addServeCommand } from './commands/serve.js';
+import type { CommandContext } from './context.js';
 import { type Output, processOutput, tellError } from './output.js';
-
-/** What every command module is given. */
-export interface CommandContext {
-  output: Output;
-  /** Sets the exit code of the process. */
-  finish(code: number): void;
-}
-
-const USAGE = 2;
 
 /** Reads the command line, runs the command, ends the process with its exit code. */
 export async function runCli(args: readonly string[]): Promise<void> {
@@ -66,13 +57,8 @@ const EXIT_CODES =
   '0 ok, 1 the request failed, 2 usage, 3 internal, 4 score below the gate, 5 no verdict to hold against the gate, 130/143 ended by a signal.';
 
 function failureCode(error: unknown, output: Output, debug: boolean): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE;
   const known = asAgentEvalError(error);
   tellError(output, known, debug);
   return exitCode(known);
-}
-
-/** At a shell, what is wrong with the input is a matter of usage. */
-export function exitCode(error: AgentEvalError): number {
-  return error.code === 'validation_error' ? USAGE : error.row.exit;
 }

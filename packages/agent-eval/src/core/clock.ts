@@ -13,6 +13,16 @@ export interface Clock {
 /** Longest delay that a Node timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** Calls `fn` once the events at hand have been dealt with. */
+export function soon(fn: () => void): void {
+  setImmediate(fn);
+}
+
+/** A signal that fires after `ms`. */
+export function timeoutSignal(ms: number): AbortSignal {
+  return AbortSignal.timeout(ms);
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -1,3 +1,5 @@
+import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
+
 /** Ends the process quietly when the reader of stdout has gone, as `| head -1` does. */
 export function tolerateClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -36,4 +38,11 @@ export function stopSignal(): { signal: AbortSignal; exitCode: () => number | nu
   process.on('SIGINT', stop(130));
   process.on('SIGTERM', stop(143));
   return { signal: controller.signal, exitCode: () => exitCode };
+}
+
+export const USAGE_EXIT_CODE = 2;
+
+/** At a shell, what is wrong with the input is a matter of usage. */
+export function exitCode(error: AgentEvalError): number {
+  return error.code === 'validation_error' ? USAGE_EXIT_CODE : error.row.exit;
 }

@@ -1,9 +1,16 @@
 import type { ApiDeps } from '../api/deps.js';
+import { asAgentEvalError } from '../api/dispatch.js';
 import { processEnvironment } from '../config/env.js';
 import { type Arguments, resolveSettings } from '../config/resolve.js';
 import { systemClock } from '../core/clock.js';
 import { composeEngine, type Engine } from './compose.js';
-import { catchTheRest, keepStdoutClean, stopSignal, tolerateClosedPipe } from './process.js';
+import {
+  catchTheRest,
+  exitCode,
+  keepStdoutClean,
+  stopSignal,
+  tolerateClosedPipe,
+} from './process.js';
 import { VERSION_INFO } from './version-info.js';
 
 export type RpcMode =
@@ -13,6 +20,16 @@ export type RpcMode =
 
 /** Runs `agent-eval rpc` and `rpc-batch`: protocol on stdout, talk on stderr. Ends the process. */
 export async function runRpc(mode: RpcMode, args: Arguments = {}): Promise<void> {
+  try {
+    process.exit(await serveCalls(mode, args));
+  } catch (error) {
+    const known = asAgentEvalError(error);
+    process.stderr.write(`error (${known.code}): ${known.message}\n`);
+    process.exit(exitCode(known));
+  }
+}
+
+async function serveCalls(mode: RpcMode, args: Arguments): Promise<number> {
   keepStdoutClean();
   tolerateClosedPipe();
   const env = processEnvironment();
@@ -25,7 +42,7 @@ export async function runRpc(mode: RpcMode, args: Arguments = {}): Promise<void>
   };
   const code = await runMode(mode, deps, resolved.settings.concurrency);
   await engine?.close();
-  process.exit(code);
+  return code;
 }
 
 async function runMode(

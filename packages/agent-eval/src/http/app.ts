@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import {
   AgentEvalError,
@@ -9,6 +8,7 @@ import {
 import { type Context, Hono } from 'hono';
 import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError, dispatch } from '../api/dispatch.js';
+import { newId } from '../core/id.js';
 import { readJsonBody } from './body.js';
 import { errorResponse } from './error-response.js';
 import { checkOrigin, checkToken, type GuardOptions } from './guards.js';
@@ -96,7 +96,7 @@ async function answer(
 }
 
 function requestIdOf(given: string | undefined): string {
-  return given !== undefined && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+  return given !== undefined && /^[\w.:-]{1,128}$/.test(given) ? given : newId();
 }
 
 /** A signal that fires when the connection closes before the answer has been sent. */

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
-import type { Clock } from '../core/clock.js';
+import { type Clock, timeoutSignal } from '../core/clock.js';
 
 export interface ListenOptions {
   host: string;
@@ -85,7 +85,7 @@ async function whoAnswers(host: string, port: number): Promise<string> {
   const name = host.includes(':') ? `[${host}]` : host;
   try {
     const response = await fetch(`http://${name}:${port}/v1/version`, {
-      signal: AbortSignal.timeout(1000),
+      signal: timeoutSignal(1000),
       redirect: 'manual',
     });
     const body: unknown = await response.json();

@@ -1,5 +1,5 @@
 import type { Rubric } from '@tangle-network/agent-eval-contract';
-import { type EncodedText, encodeText } from '../providers/types.js';
+import { type EncodedText, encodeText } from '../core/encoded-text.js';
 import { rubricVersion } from '../rubrics/version.js';
 import { systemMessage } from './prompt.js';
 import { replySchema } from './reply-schema.js';

@@ -33,7 +33,7 @@ export interface FetchOptions {
 
 /** Parts and the joined file lie side by side for a while; packages need room on their way. */
 const SPACE_FACTOR = 2.2;
-const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
+const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST']);
 
 /** Fetches a model unless it is there: parts, joined, checked, then moved into place. Goes on where it was broken off. */
 export async function fetchModel(model: CatalogueModel, options: FetchOptions): Promise<string> {

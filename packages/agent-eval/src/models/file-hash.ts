@@ -37,7 +37,8 @@ export async function rememberHash(paths: ModelPaths, file: string, sha256: stri
 
 async function recall(paths: ModelPaths, file: string): Promise<Remembered | null> {
   try {
-    return JSON.parse(await readFile(noteFile(paths, file), 'utf8')) as Remembered;
+    const note = JSON.parse(await readFile(noteFile(paths, file), 'utf8')) as Remembered;
+    return /^[0-9a-f]{64}$/.test(note.sha256) ? note : null;
   } catch {
     return null;
   }

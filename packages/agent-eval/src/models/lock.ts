@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { type Clock, systemClock } from '../core/clock.js';
+import { newId } from '../core/id.js';
 
 interface Holder {
   host: string;
@@ -24,7 +24,7 @@ export async function withLock<T>(
   task: () => Promise<T>,
   clock: Clock = systemClock,
 ): Promise<T> {
-  const text = JSON.stringify({ host: hostname(), pid: process.pid, token: randomUUID() });
+  const text = JSON.stringify({ host: hostname(), pid: process.pid, token: newId() });
   await take(file, what, text, clock);
   held.add(file);
   const stopBeating = beat(file, clock);
@@ -56,7 +56,7 @@ async function take(file: string, what: string, text: string, clock: Clock): Pro
 
 /** Moves the lock aside first: of two processes that find it stale, one alone can do that. */
 async function removeStale(file: string, found: string): Promise<void> {
-  const aside = `${file}.${randomUUID()}`;
+  const aside = `${file}.${newId()}`;
   try {
     await rename(file, aside);
   } catch {

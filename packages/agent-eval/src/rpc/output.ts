@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { soon } from '../core/clock.js';
 
 /** Where protocol lines go. */
 export interface LineWriter {
@@ -38,7 +39,7 @@ export function lineWriter(output: Writable): LineWriter {
   };
   return {
     write(value) {
-      if (queued.length === 0) setImmediate(send);
+      if (queued.length === 0) soon(send);
       queued.push(JSON.stringify(value));
     },
     async ready() {

@@ -55,9 +55,9 @@ function readJson(text: string, file: string): unknown {
 }
 
 async function readYaml(text: string, file: string): Promise<unknown> {
-  const { parse } = await import('yaml');
+  const { parseYaml } = await import('./yaml.js');
   try {
-    return parse(text, { maxAliasCount: 100, prettyErrors: true });
+    return parseYaml(text);
   } catch (error) {
     throw unreadable(file, `it is not YAML (${reason(error)})`);
   }

@@ -5,7 +5,7 @@ import { OPTION_ROWS, type OptionKey } from '../../config/options.js';
 import { resolveSettings } from '../../config/resolve.js';
 import { type Route, route } from '../../config/routing.js';
 import { displayUrl } from '../../core/redact.js';
-import type { CommandContext } from '../main.js';
+import type { CommandContext } from '../context.js';
 import { addTableOptions, tableArguments } from '../options.js';
 import { printable, table } from '../output.js';
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../../config/env.js';
 import { resolveSettings } from '../../config/resolve.js';
+import type { CommandContext } from '../context.js';
 import { runChecks } from '../doctor-checks.js';
-import type { CommandContext } from '../main.js';
 import { addTableOptions, tableArguments } from '../options.js';
 import { printable, table } from '../output.js';
 

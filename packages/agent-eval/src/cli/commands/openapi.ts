@@ -1,6 +1,6 @@
 import { openApiDocument } from '@tangle-network/agent-eval-contract';
 import type { Command } from 'commander';
-import type { CommandContext } from '../main.js';
+import type { CommandContext } from '../context.js';
 import { addTableOptions } from '../options.js';
 
 export function addOpenApiCommand(program: Command, { output }: CommandContext): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { RpcMode } from '../../entries/rpc.js';
-import type { CommandContext } from '../main.js';
+import type { CommandContext } from '../context.js';
 import { addTableOptions, tableArguments } from '../options.js';
 
 export function addRpcCommands(program: Command, _context: CommandContext): void {

@@ -4,7 +4,7 @@ import { resolveSettings } from '../../config/resolve.js';
 import { RubricCatalog } from '../../rubrics/catalog.js';
 import { readRubricFile } from '../../rubrics/file.js';
 import { rubricVersion } from '../../rubrics/version.js';
-import type { CommandContext } from '../main.js';
+import type { CommandContext } from '../context.js';
 import { addTableOptions, tableArguments } from '../options.js';
 import { printable, table } from '../output.js';
 

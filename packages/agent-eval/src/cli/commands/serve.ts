@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CommandContext } from '../main.js';
+import type { CommandContext } from '../context.js';
 import { addTableOptions, tableArguments } from '../options.js';
 
 export function addServeCommand(program: Command, { finish }: CommandContext): void {

@@ -1,5 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { childEnvironment, processEnvironment } from '../../config/env.js';
 import { type Clock, systemClock } from '../../core/clock.js';
@@ -8,8 +10,11 @@ import { checksPrompt } from '../../judge/checks-prompt.js';
 import { fetchModel } from '../../models/fetch.js';
 import { fileHash } from '../../models/file-hash.js';
 import { knownModel, resolveModel } from '../../models/resolve-model.js';
+import { runCommand } from '../../models/run-command.js';
 import { fetchRuntime, loadRuntime } from '../../models/runtime.js';
 import { LlamaYesNo, type LlamaYesNoOptions } from './llama-yes-no.js';
+import type { LlamaRuntime } from './runtime-types.js';
+import { chatTemplate } from './template.js';
 
 // The smallest published model: it shows that loading, prompting and reading probabilities work.
 const NAME = 'smollm2-135m';
@@ -41,6 +46,33 @@ beforeAll(async () => {
 afterAll(async () => {
   await model.close();
 });
+
+const LLAMA = {
+  gpu: false,
+  build: 'never',
+  skipDownload: true,
+  maxThreads: 1,
+  logLevel: 'error',
+} as const;
+
+/** A program of its own that asks one question. */
+const ASK = `
+  import { systemClock } from '../../core/clock.js';
+  import { modelPaths } from '../../models/paths.js';
+  import { loadRuntime } from '../../models/runtime.js';
+  import { LlamaYesNo } from './llama-yes-no.js';
+  const [home, file, end] = process.argv.slice(2);
+  const model = new LlamaYesNo({
+    name: 'smollm2', file, bytes: 1, fileSha256: async () => '',
+    loadRuntime: () => loadRuntime(modelPaths(home)),
+    clock: systemClock, idleMs: 600000, queueLimit: 1, threads: 1,
+  });
+  const prompt = { system: '', parts: [{ text: 'Text', trusted: false }], questions: ['Yes?'] };
+  model.answer(prompt).then(async ({ answers }) => {
+    console.log('answers: ' + answers.length);
+    if (end === 'close') await model.close();
+  });
+`;
 
 const QUESTIONS = ['Is the text about cooking?', 'Is the text written in English?'];
 const prompt = checksPrompt(
@@ -90,13 +122,15 @@ describe('a local model', { timeout: 120_000 }, () => {
     });
   });
 
-  it('stops between questions and while it waits', async () => {
+  it('lets a caller go in the middle of a long text, and answers the next one as ever', async () => {
+    const before = await model.answer(prompt, {});
     const controller = new AbortController();
-    const running = model.answer(prompt, {});
-    const waiting = model.answer(prompt, { signal: controller.signal });
+    const long = checksPrompt('word '.repeat(1900), undefined, QUESTIONS);
+    const running = model.answer(long, { signal: controller.signal });
+    await systemClock.sleep(20);
     controller.abort(new Error('left'));
-    await expect(waiting).rejects.toThrow('left');
-    await running;
+    await expect(running).rejects.toThrow('left');
+    expect(await model.answer(prompt, {})).toEqual(before);
   });
 
   it('unloads after idle time and loads again when asked', async () => {
@@ -121,6 +155,43 @@ describe('a local model', { timeout: 120_000 }, () => {
       code: 'insufficient_memory',
       details: { freeBytes: 1000 },
     });
+  });
+
+  it('puts the text into the chat template of the model', async () => {
+    const runtime = (await loadRuntime(paths)) as LlamaRuntime;
+    const llama = await runtime.getLlama(LLAMA);
+    const bare = await llama.loadModel({ modelPath: options.file, vocabOnly: true });
+    const { head, tail } = chatTemplate(runtime, bare, 'Be short.');
+    const text = (tokens: number[]): string => bare.detokenize(tokens, true);
+    // The first special token is the one that this model's texts begin with.
+    expect(text(head)).toBe(
+      '<|im_start|><|im_start|>system\nBe short.<|im_end|>\n<|im_start|>user\n',
+    );
+    expect(text(tail)).toBe('<|im_end|>\n<|im_start|>assistant\n');
+    await llama.dispose();
+  });
+
+  it('lets the process end, from the CommonJS file that the engine is', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'agent-eval-local-'));
+    const file = path.join(folder, 'ask.cjs');
+    await build({
+      stdin: { contents: ASK, resolveDir: import.meta.dirname, loader: 'ts' },
+      outfile: file,
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      define: { 'import.meta.url': '__moduleUrl' },
+      banner: { js: 'const __moduleUrl = require("node:url").pathToFileURL(__filename).href;' },
+    });
+    // Once the model is closed; once only its idle timer is left, which must not hold the process.
+    for (const end of ['close', 'leave']) {
+      const { ok, said } = await runCommand(
+        [process.execPath, file, paths.home, options.file, end],
+        { env: {}, signal: AbortSignal.timeout(30_000) },
+      );
+      expect({ ok, said }).toEqual({ ok: true, said: 'answers: 1' });
+    }
+    await rm(folder, { recursive: true });
   });
 
   it('says that the runtime is missing, and how it comes', async () => {

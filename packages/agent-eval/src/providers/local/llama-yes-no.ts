@@ -27,7 +27,7 @@ export class LlamaYesNo implements YesNoModel {
   }
 
   async describe(): Promise<{ fileSha256: string; contextSize: number }> {
-    const contextSize = this.#loaded?.limit ?? LARGEST_CONTEXT;
+    const contextSize = this.#loaded?.contextSize ?? LARGEST_CONTEXT;
     return { fileSha256: await this.#options.fileSha256(), contextSize };
   }
 

@@ -77,8 +77,8 @@ export class LoadedModel {
     }
   }
 
-  /** Tokens that a text with its questions may have. */
-  get limit(): number {
+  /** Size of the largest context that it gets. */
+  get contextSize(): number {
     return Math.min(LARGEST_CONTEXT, this.#parts.model.trainContextSize);
   }
 
@@ -90,7 +90,7 @@ export class LoadedModel {
     const prefix = [...head, ...parts];
     const questions = prompt.questions.map((text) => [...model.tokenize(text, true), ...tail]);
     const longest = Math.max(0, ...questions.map(({ length }) => length));
-    await this.#makeRoom(prefix.length + longest + SPARE_TOKENS);
+    await this.#makeRoom(prefix.length + longest);
     await this.#start(prefix, signal);
     const answers: { yes: number; no: number }[] = [];
     for (const question of questions) {
@@ -116,7 +116,7 @@ export class LoadedModel {
 
   #refuseEndless(prompt: YesNoPrompt): void {
     const characters = prompt.parts.reduce((sum, { text }) => sum + text.length, 0);
-    if (characters > this.limit * MOST_CHARACTERS_A_TOKEN) {
+    if (characters > this.contextSize * MOST_CHARACTERS_A_TOKEN) {
       throw this.#overflow(`${characters} characters`, { characters });
     }
   }
@@ -124,10 +124,11 @@ export class LoadedModel {
   /** Changes to a larger context when the present one is too small. After a failure this model is of no more use. */
   async #makeRoom(tokens: number): Promise<void> {
     const parts = this.#parts;
-    if (tokens > this.limit) throw this.#overflow(`${tokens} tokens`, { tokens });
-    if (tokens <= parts.context.contextSize) return;
+    const needed = tokens + SPARE_TOKENS;
+    if (needed > this.contextSize) throw this.#overflow(`${tokens} tokens`, { tokens });
+    if (needed <= parts.context.contextSize) return;
     await parts.context.dispose();
-    const contextSize = Math.min(this.limit, 2 ** Math.ceil(Math.log2(tokens)));
+    const contextSize = Math.min(this.contextSize, 2 ** Math.ceil(Math.log2(needed)));
     try {
       const { threads } = parts;
       parts.context = await parts.model.createContext({ contextSize, threads, sequences: 1 });
@@ -138,10 +139,11 @@ export class LoadedModel {
   }
 
   #overflow(size: string, details: Record<string, number>): AgentEvalError {
+    const limit = this.contextSize - SPARE_TOKENS;
     return new AgentEvalError(
       'context_overflow',
-      `The text has ${size} with its context, and ${this.#options.name} takes ${this.limit} tokens at most: judge a shorter text, or use a hosted model.`,
-      { ...details, limit: this.limit },
+      `The text has ${size} with its context, and ${this.#options.name} takes ${limit} tokens at most: judge a shorter text, or use a hosted model.`,
+      { ...details, limit },
     );
   }
 }

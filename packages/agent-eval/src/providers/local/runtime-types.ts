@@ -40,7 +40,11 @@ export interface LlamaModel {
 
 export interface Llama {
   cpuMathCores: number;
-  loadModel(options: { modelPath: string; loadSignal?: AbortSignal }): Promise<LlamaModel>;
+  loadModel(options: {
+    modelPath: string;
+    loadSignal?: AbortSignal;
+    vocabOnly?: boolean;
+  }): Promise<LlamaModel>;
   dispose(): Promise<void>;
 }
 

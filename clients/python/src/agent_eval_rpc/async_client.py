@@ -1,0 +1,270 @@
+"""The client for asyncio."""
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent_eval_rpc._method import ResultT
+from agent_eval_rpc._options import Options, Tries
+from agent_eval_rpc._protocol import (
+    Call,
+    closed_error,
+    get_rubric_call,
+    judge_call,
+    list_rubrics_call,
+    read_result,
+    version_call,
+)
+from agent_eval_rpc._settings import Settings
+from agent_eval_rpc._transports import forks
+from agent_eval_rpc._transports.auto import choose
+from agent_eval_rpc._transports.base import HTTP_CALLS, STDIO_CALLS, AsyncTransport
+from agent_eval_rpc._transports.loops import PerLoop
+from agent_eval_rpc._transports.stdio import AsyncStdioTransport, Connector
+from agent_eval_rpc.errors import AgentEvalError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from agent_eval_rpc.models import (
+        JudgeResult,
+        ProviderChoice,
+        Rubric,
+        RubricDetail,
+        RubricList,
+        VersionInfo,
+    )
+
+
+class AsyncClient:
+    """Judges texts by a rubric, in asyncio code.
+
+    The same as ``Client``, with methods to await. ``asyncio.gather`` over any number of calls is
+    fine: the client sends as many at a time as the engine works on. It may be used in one event
+    loop after another, copied and pickled (without its token).
+
+    Args:
+        base_url: Address of a server; default ``AGENT_EVAL_BASE_URL``, else
+            ``http://127.0.0.1:5005``.
+        cli_path: The engine to run as a child process: its ``main.cjs``, or an ``agent-eval``
+            command; default ``AGENT_EVAL_CLI``, else the engine that the package carries.
+        transport: ``"auto"`` uses the server if one answers, else a child process; ``"http"`` and
+            ``"subprocess"`` insist; an object with ``call`` and ``aclose`` is used as it is.
+        timeout_s: Deadline of each call in seconds, counted from when it is sent.
+        token: Bearer token of the server; default ``AGENT_EVAL_TOKEN``.
+        max_retries: How often a call is sent again that the engine did not take.
+
+    Raises:
+        ValidationError: An option is not usable.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        cli_path: "str | os.PathLike[str] | None" = None,
+        transport: 'Literal["auto", "http", "subprocess"] | AsyncTransport' = "auto",
+        timeout_s: float = 200.0,
+        *,
+        token: str | None = None,
+        max_retries: int = 2,
+    ) -> None:
+        self._start(Options(base_url, cli_path, transport, timeout_s, token, max_retries))
+
+    def _start(self, options: Options) -> None:
+        self._options = options
+        self._settings = options.resolve()
+        self._state = _State()
+        self._gate = PerLoop(asyncio.Lock)
+        self._finalizer = weakref.finalize(self, self._state.abandon)
+
+    async def judge(  # noqa: PLR0913 - the options of a judgement
+        self,
+        content: str,
+        *,
+        rubric_name: str | None = None,
+        rubric: "Rubric | None" = None,
+        context: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        score_mode: Literal["text", "checks"] | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        max_tokens: int | None = None,
+        timeout_s: float | None = None,
+        include_raw: bool | None = None,
+        provider: "ProviderChoice | None" = None,
+    ) -> "JudgeResult":
+        """Judges a text by a rubric: give ``rubric_name`` or ``rubric``. See ``Client.judge``."""
+        options = {
+            "content": content,
+            "rubric_name": rubric_name,
+            "rubric": rubric,
+            "context": context,
+            "model": model,
+            "score_mode": score_mode,
+            "temperature": temperature,
+            "seed": seed,
+            "max_tokens": max_tokens,
+            "include_raw": include_raw,
+            "provider": provider,
+        }
+        return await self._call(judge_call(options), timeout_s)
+
+    async def list_rubrics(self) -> "RubricList":
+        """Lists the rubrics the engine knows by name."""
+        return await self._call(list_rubrics_call())
+
+    async def get_rubric(self, name: str) -> "RubricDetail":
+        """Shows one rubric and its version hash."""
+        return await self._call(get_rubric_call(name))
+
+    async def version(self) -> "VersionInfo":
+        """Tells which engine answers."""
+        return await self._call(version_call())
+
+    async def resolve(self) -> str:
+        """Finds out how calls will be sent, and says it: ``"http"`` or ``"subprocess"``."""
+        return (await self._connect()).kind
+
+    @property
+    def transport(self) -> str | None:
+        """How calls are sent; None before the first call or ``resolve``."""
+        line = self._state.line
+        return None if line is None else line.kind
+
+    @property
+    def transport_reason(self) -> str | None:
+        """Why calls are sent that way; None before the first call or ``resolve``."""
+        line = self._state.line
+        return None if line is None else line.why()
+
+    async def close(self) -> None:
+        """Closes connections and ends the engine process; calls in flight fail."""
+        await self._state.close()
+
+    async def __aenter__(self) -> "Self":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: "type[BaseException] | None",
+        error: "BaseException | None",
+        trace: "TracebackType | None",
+    ) -> None:
+        await self.close()
+
+    def __copy__(self) -> "Self":
+        return self._again(self._options)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Self":
+        return self._again(self._options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self._options.without_token())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._settings!r})"
+
+    @classmethod
+    def _again(cls, options: Options) -> "Self":
+        new = cls.__new__(cls)
+        new._start(options)
+        return new
+
+    async def _connect(self) -> "_Line":
+        line = self._state.line
+        if line is not None:
+            return line
+        # The look for a server may take a second: on a thread, and once for all who wait.
+        async with self._gate.get():
+            line = self._state.line
+            if line is None:
+                connect = self._state.connect
+                line = await asyncio.to_thread(connect, self._options, self._settings)
+            return line
+
+    async def _call(self, call: Call[ResultT], timeout_s: float | None = None) -> ResultT:
+        tries = Tries(call, timeout_s, self._settings)
+        while True:
+            try:
+                line = await self._connect()
+                async with line.slots.get():
+                    value = await line.via.call(*tries.next())
+                return read_result(call.method, value)
+            except AgentEvalError as error:
+                wait = tries.wait_after(error)
+            await asyncio.sleep(wait)
+
+
+class _Line:
+    """An open way to the engine."""
+
+    def __init__(self, kind: str, via: AsyncTransport, reason: str, limit: int) -> None:
+        self.kind = kind
+        self.via = via
+        self._reason = reason
+        self.slots = PerLoop(lambda: asyncio.Semaphore(limit))
+
+    def why(self) -> str:
+        """The reason for this way, with what was learned since."""
+        return self._reason + (self.via.note() if isinstance(self.via, AsyncStdioTransport) else "")
+
+
+class _State:
+    """What a client holds open; apart from it, so that it can be closed once it is forgotten."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._closed = False
+        self._connector: Connector | None = None
+        self.line: _Line | None = None
+        forks.watch(self)
+
+    def connect(self, options: Options, settings: Settings) -> _Line:
+        """Chooses the way to the engine; may wait, so it runs on a thread."""
+        with self._lock:
+            if self._closed:
+                raise closed_error()
+            if self.line is None:
+                self.line = self._open(options, settings)
+            return self.line
+
+    def _open(self, options: Options, settings: Settings) -> _Line:
+        if options.custom:
+            why = "a transport object was given"
+            return _Line("custom", options.transport, why, STDIO_CALLS)
+        choice = choose(settings)
+        if isinstance(choice.via, Connector):
+            self._connector = choice.via
+            stdio = AsyncStdioTransport(choice.via)
+            return _Line(choice.kind, stdio, choice.reason, STDIO_CALLS)
+        # It only asked whether the server is there.
+        choice.via.close()
+        from agent_eval_rpc._transports.http import AsyncHttpTransport  # noqa: PLC0415
+
+        return _Line(choice.kind, AsyncHttpTransport(settings), choice.reason, HTTP_CALLS)
+
+    async def close(self) -> None:
+        """Closes it for good."""
+        with self._lock:
+            self._closed = True
+            line, self.line = self.line, None
+        if line is not None:
+            await line.via.aclose()
+
+    def abandon(self) -> None:
+        """Ends the engine of a client that was forgotten; connections end with their loop."""
+        if self._connector is not None:
+            self._connector.close()
+
+    def after_fork(self) -> None:
+        """Makes a new lock: another thread may have held it."""
+        self._lock = threading.Lock()
+
+
+def _restore(cls: type[AsyncClient], options: Options) -> AsyncClient:
+    return cls._again(options)

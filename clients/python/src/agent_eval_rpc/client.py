@@ -1,0 +1,272 @@
+"""The client for ordinary code and threads."""
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent_eval_rpc._method import ResultT
+from agent_eval_rpc._options import Options, Tries
+from agent_eval_rpc._protocol import (
+    Call,
+    closed_error,
+    get_rubric_call,
+    judge_call,
+    list_rubrics_call,
+    read_result,
+    version_call,
+)
+from agent_eval_rpc._transports import forks
+from agent_eval_rpc._transports.auto import Choice, choose
+from agent_eval_rpc._transports.base import HTTP_CALLS, STDIO_CALLS, Transport
+from agent_eval_rpc._transports.stdio import Connector, StdioTransport
+from agent_eval_rpc.errors import AgentEvalError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from agent_eval_rpc.models import (
+        JudgeResult,
+        ProviderChoice,
+        Rubric,
+        RubricDetail,
+        RubricList,
+        VersionInfo,
+    )
+
+
+class Client:
+    """Judges texts by a rubric.
+
+    Make one and keep it: connections, or the engine process, live as long as it does. It may be
+    used from many threads, inside a running event loop, copied and pickled (without its token).
+
+    Args:
+        base_url: Address of a server; default ``AGENT_EVAL_BASE_URL``, else
+            ``http://127.0.0.1:5005``.
+        cli_path: The engine to run as a child process: its ``main.cjs``, or an ``agent-eval``
+            command; default ``AGENT_EVAL_CLI``, else the engine that the package carries.
+        transport: ``"auto"`` uses the server if one answers, else a child process; ``"http"`` and
+            ``"subprocess"`` insist; an object with ``call`` and ``close`` is used as it is.
+        timeout_s: Deadline of each call in seconds, counted from when it is sent.
+        token: Bearer token of the server; default ``AGENT_EVAL_TOKEN``.
+        max_retries: How often a call is sent again that the engine did not take.
+
+    Raises:
+        ValidationError: An option is not usable.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        cli_path: "str | os.PathLike[str] | None" = None,
+        transport: 'Literal["auto", "http", "subprocess"] | Transport' = "auto",
+        timeout_s: float = 200.0,
+        *,
+        token: str | None = None,
+        max_retries: int = 2,
+    ) -> None:
+        self._start(Options(base_url, cli_path, transport, timeout_s, token, max_retries))
+
+    def _start(self, options: Options) -> None:
+        self._options = options
+        self._settings = options.resolve()
+        self._state = _State()
+        # Closes what is open when the client is forgotten, and at the end of the interpreter.
+        self._finalizer = weakref.finalize(self, self._state.close)
+
+    def judge(  # noqa: PLR0913 - the options of a judgement
+        self,
+        content: str,
+        *,
+        rubric_name: str | None = None,
+        rubric: "Rubric | None" = None,
+        context: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        score_mode: Literal["text", "checks"] | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        max_tokens: int | None = None,
+        timeout_s: float | None = None,
+        include_raw: bool | None = None,
+        provider: "ProviderChoice | None" = None,
+    ) -> "JudgeResult":
+        """Judges a text by a rubric: give ``rubric_name`` or ``rubric``.
+
+        Args:
+            content: The text.
+            rubric_name: Name of a rubric of the engine.
+            rubric: A rubric of your own.
+            context: Shown to the judge beside the text; customary keys are ``question``,
+                ``source``, ``reference`` and ``metadata``.
+            model: Model to ask instead of the configured one.
+            score_mode: ``"text"`` or ``"checks"``.
+            temperature: Sampling temperature; default 0.
+            seed: Sampling seed, for endpoints that take one.
+            max_tokens: Limit on the tokens of the reply.
+            timeout_s: Deadline of this call instead of the client's.
+            include_raw: Return the text of the model reply as ``raw``.
+            provider: Model endpoint for this call alone.
+
+        Raises:
+            ValidationError: The request is wrong.
+            RubricNotFoundError: The engine has no rubric of that name.
+            JudgeError: The model answered without a usable verdict.
+            ProviderError: The model endpoint failed.
+            DeadlineExceededError: No verdict in time.
+            TransportError: The engine could not be reached, or went away.
+        """
+        options = {
+            "content": content,
+            "rubric_name": rubric_name,
+            "rubric": rubric,
+            "context": context,
+            "model": model,
+            "score_mode": score_mode,
+            "temperature": temperature,
+            "seed": seed,
+            "max_tokens": max_tokens,
+            "include_raw": include_raw,
+            "provider": provider,
+        }
+        return self._call(judge_call(options), timeout_s)
+
+    def list_rubrics(self) -> "RubricList":
+        """Lists the rubrics the engine knows by name."""
+        return self._call(list_rubrics_call())
+
+    def get_rubric(self, name: str) -> "RubricDetail":
+        """Shows one rubric and its version hash.
+
+        Raises:
+            RubricNotFoundError: The engine has no rubric of that name.
+        """
+        return self._call(get_rubric_call(name))
+
+    def version(self) -> "VersionInfo":
+        """Tells which engine answers."""
+        return self._call(version_call())
+
+    @property
+    def transport(self) -> str:
+        """How calls are sent, ``"http"`` or ``"subprocess"``; finds out if need be."""
+        return self._connect().kind
+
+    @property
+    def transport_reason(self) -> str:
+        """Why calls are sent that way; finds out if need be."""
+        return self._connect().why()
+
+    def close(self) -> None:
+        """Closes connections and ends the engine process; calls in flight fail."""
+        self._finalizer()
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(
+        self,
+        kind: "type[BaseException] | None",
+        error: "BaseException | None",
+        trace: "TracebackType | None",
+    ) -> None:
+        self.close()
+
+    def __copy__(self) -> "Self":
+        return self._again(self._options)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Self":
+        return self._again(self._options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self._options.without_token())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._settings!r})"
+
+    @classmethod
+    def _again(cls, options: Options) -> "Self":
+        new = cls.__new__(cls)
+        new._start(options)
+        return new
+
+    def _connect(self) -> "_Line":
+        return self._state.connect(self._options, self._settings)
+
+    def _call(self, call: Call[ResultT], timeout_s: float | None = None) -> ResultT:
+        tries = Tries(call, timeout_s, self._settings)
+        while True:
+            try:
+                line = self._connect()
+                with line.slots:
+                    value = line.via.call(*tries.next())
+                return read_result(call.method, value)
+            except AgentEvalError as error:
+                wait = tries.wait_after(error)
+            time.sleep(wait)
+
+
+class _Line:
+    """An open way to the engine."""
+
+    def __init__(self, kind: str, via: Transport, reason: str, limit: int) -> None:
+        self.kind = kind
+        self.via = via
+        self.reason = reason
+        self.limit = limit
+        self.slots = threading.BoundedSemaphore(limit)
+
+    def why(self) -> str:
+        """The reason for this way, with what was learned since."""
+        return self.reason + (self.via.note() if isinstance(self.via, StdioTransport) else "")
+
+
+class _State:
+    """What a client holds open; apart from it, so that it can be closed once it is forgotten."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._line: _Line | None = None
+        self._closed = False
+        forks.watch(self)
+
+    def connect(self, options: Options, settings: Any) -> _Line:
+        """The way to the engine, chosen on the first call."""
+        with self._lock:
+            if self._closed:
+                raise closed_error()
+            if self._line is None:
+                if options.custom:
+                    why = "a transport object was given"
+                    self._line = _Line("custom", options.transport, why, STDIO_CALLS)
+                else:
+                    self._line = _open(choose(settings))
+            return self._line
+
+    def close(self) -> None:
+        """Closes it for good."""
+        with self._lock:
+            self._closed = True
+            line, self._line = self._line, None
+        if line is not None:
+            line.via.close()
+
+    def after_fork(self) -> None:
+        """Makes new locks: another thread may have held them."""
+        self._lock = threading.Lock()
+        if self._line is not None:
+            self._line.slots = threading.BoundedSemaphore(self._line.limit)
+
+
+def _open(choice: Choice) -> _Line:
+    if isinstance(choice.via, Connector):
+        return _Line(choice.kind, StdioTransport(choice.via), choice.reason, STDIO_CALLS)
+    return _Line(choice.kind, choice.via, choice.reason, HTTP_CALLS)
+
+
+def _restore(cls: type[Client], options: Options) -> Client:
+    return cls._again(options)

@@ -1,0 +1,6 @@
+import { randomUUID } from 'node:crypto';
+
+/** A name that nothing else has. */
+export function newId(): string {
+  return randomUUID();
+}

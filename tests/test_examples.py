@@ -1,0 +1,64 @@
+"""Every example runs, against the fake endpoint or, for the demo, as far as it goes without a model."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+sys.path.insert(0, str(ROOT / "tests" / "fakes"))
+
+from fixtures import engine_env, model_server  # noqa: E402
+
+__all__ = ["engine_env", "model_server"]
+
+Env = dict[str, str]
+
+
+def run(command: list[str], env: Env) -> str:
+    """Runs a program in an empty place of the network: nothing listens where a server would."""
+    env = {**env, "AGENT_EVAL_BASE_URL": "http://127.0.0.1:9"}
+    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PYTHON = {
+    "judge_anti_slop.py": ["0.8", "buyer_quality", "judged over subprocess"],
+    "inline_rubric.py": ["0.80 by commit-message@sha256-rfc8785:"],
+    "async_many.py": ["mean 0.800 over 20 texts", "0 unscored"],
+    "demo.py": ["good      0.80", "Judged by fake-model", "AGENT_EVAL_LLM_MODEL"],
+}
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_python_example(name: str, engine_env: Env) -> None:
+    out = run([sys.executable, str(EXAMPLES / name)], engine_env)
+    for part in PYTHON[name]:
+        assert part in out, out
+
+
+def test_typescript_example(engine_env: Env) -> None:
+    outfile = ROOT / ".tools" / f"example-{os.getpid()}.mjs"
+    esbuild = ROOT / "node_modules" / ".bin" / "esbuild"
+    try:
+        run([str(esbuild), str(EXAMPLES / "judge.ts"), f"--outfile={outfile}", "--log-level=error"], engine_env)
+        out = run(["node", str(outfile)], engine_env)
+    finally:
+        outfile.unlink(missing_ok=True)
+    assert "plain: 0.80 (fake-model)" in out
+    assert "slop: 0.80" in out
+
+
+def test_every_example_is_here() -> None:
+    names = {path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".ts")}
+    assert names == {*PYTHON, "judge.ts"}
+
+
+def test_examples_are_short() -> None:
+    for path in EXAMPLES.iterdir():
+        if path.is_file():
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= 60, path.name
