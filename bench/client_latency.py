@@ -21,8 +21,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from agent_eval_rpc import Client
 from rows import Row, print_rows, row
+
+from agent_eval_rpc import Client
 
 BENCH = Path(__file__).resolve().parent
 ENGINE = Path(

@@ -86,12 +86,21 @@ async function rubricsTable() {
   return markdown(['name', 'what it judges', 'dimensions and weights', 'small models'], rows);
 }
 
+/** Results of the study of questions for small models, as its report wrote them. */
+async function smallModelsTable() {
+  const folder = path.join(root, 'bench/checks');
+  const files = (await readdir(folder)).filter((name) => /^results.*\.md$/.test(name)).sort();
+  const texts = await Promise.all(files.map((name) => readFile(path.join(folder, name), 'utf8')));
+  return texts.map((text) => text.replace(/^# .*\n+/, '').trim()).join('\n\n');
+}
+
 const tables = await loadTables();
 const made = {
   options: optionsTable(tables),
   errors: errorsTable(tables),
   methods: methodsTable(tables),
   rubrics: await rubricsTable(),
+  smallModels: await smallModelsTable(),
 };
 
 const check = process.argv.includes('--check');

@@ -1,8 +1,8 @@
 """Runs every check and test of the repository, step by step, and counts them.
 
 `python tests/run.py` runs all steps, `python tests/run.py check` those of the group "check",
-`python tests/run.py NAME…` the steps so named. The output of a step is shown when it fails. The last
-line is the total: "N passed, N failed".
+`python tests/run.py NAME…` the steps so named. The output of a step is shown when it fails. The
+last line is the total: "N passed, N failed".
 """
 
 from __future__ import annotations
@@ -78,10 +78,19 @@ def steps() -> list[Step]:
             [str(VENV / "mypy"), "--strict", "--config-file=", "examples"],
             "check",
         ),
-        Step("generated: contract", ["node", "packages/contract/scripts/generate.mjs", "--check"], "check"),
+        Step(
+            "generated: contract",
+            ["node", "packages/contract/scripts/generate.mjs", "--check"],
+            "check",
+        ),
         Step("generated: Python", python("clients/python/scripts/generate.py", "--check"), "check"),
         Step("generated: docs", ["node", "docs/generate.mjs", "--check"], "check"),
-        Step("layers, limits, surface", pytest("tests", "--ignore=tests/e2e", "--ignore=tests/fakes"), "check", "junit"),
+        Step(
+            "layers, limits, surface",
+            pytest("tests", "--ignore=tests/e2e", "--ignore=tests/fakes"),
+            "check",
+            "junit",
+        ),
     ]
     test = [
         Step("unit tests, TypeScript", [str(NODE_BIN / "vitest"), "run"], "test", "vitest"),
@@ -122,7 +131,13 @@ def run_step(step: Step, folder: Path) -> Total:
     started = time.monotonic()
     with (folder / "log").open("w+b") as log:
         code = subprocess.run(
-            command, cwd=step.cwd, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False
+            command,
+            cwd=step.cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            check=False,
         ).returncode
         log.seek(0)
         output = log.read().decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Every example runs, against the fake endpoint or, for the demo, as far as it goes without a model."""
+"""Every example runs, against the fake endpoint."""
 
 import os
 import subprocess
@@ -6,22 +6,21 @@ import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = ROOT / "examples"
-sys.path.insert(0, str(ROOT / "tests" / "fakes"))
-
-from fixtures import engine_env, model_server  # noqa: E402
+from fixtures import engine_env, model_server
 
 __all__ = ["engine_env", "model_server"]
 
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
 Env = dict[str, str]
 
 
 def run(command: list[str], env: Env) -> str:
     """Runs a program in an empty place of the network: nothing listens where a server would."""
     env = {**env, "AGENT_EVAL_BASE_URL": "http://127.0.0.1:9"}
-    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", timeout=120, check=False)
+    done = subprocess.run(
+        command, env=env, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -45,7 +44,10 @@ def test_typescript_example(engine_env: Env) -> None:
     outfile = ROOT / ".tools" / f"example-{os.getpid()}.mjs"
     esbuild = ROOT / "node_modules" / ".bin" / "esbuild"
     try:
-        run([str(esbuild), str(EXAMPLES / "judge.ts"), f"--outfile={outfile}", "--log-level=error"], engine_env)
+        run(
+            [str(esbuild), str(EXAMPLES / "judge.ts"), f"--outfile={outfile}", "--log-level=error"],
+            engine_env,
+        )
         out = run(["node", str(outfile)], engine_env)
     finally:
         outfile.unlink(missing_ok=True)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-
 from repository import ROOT, Finding, project_files, report, write_tree
 
 MAX_BYTES = 1_000_000

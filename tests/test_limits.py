@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 import pytest
-
 from repository import ROOT, Finding, project_files, report, typescript_facts, write_tree
 
 SOURCE_LINES = 500

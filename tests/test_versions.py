@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from repository import ROOT, write_tree
 
 NPM = "packages/agent-eval/package.json"

@@ -1,4 +1,4 @@
-"""The command line as people and scripts see it: stdout is data, stderr is talk, exit codes as documented."""
+"""The command line: stdout is data, stderr is talk, exit codes as documented."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,9 @@ def test_judge_prints_json(engine_env: Env, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("gate", "code"), [("0.8", 0), ("0.81", 4)])
 def test_a_gate_is_an_exit_code(engine_env: Env, gate: str, code: int) -> None:
-    done = run("judge", "--rubric", "anti-slop", "--gate", gate, env=engine_env, stdin="The cat sat.")
+    done = run(
+        "judge", "--rubric", "anti-slop", "--gate", gate, env=engine_env, stdin="The cat sat."
+    )
     assert done.code == code
 
 
@@ -85,7 +87,10 @@ def test_an_unknown_rubric_lists_near_names(engine_env: Env) -> None:
 
 
 def test_rubrics_are_listed_shown_and_checked(engine_env: Env, tmp_path: Path) -> None:
-    names = [entry["name"] for entry in json.loads(run("rubrics", "list", "--json", env=engine_env).out)["rubrics"]]
+    names = [
+        entry["name"]
+        for entry in json.loads(run("rubrics", "list", "--json", env=engine_env).out)["rubrics"]
+    ]
     assert len(names) >= 10
     assert {"anti-slop", "answer-quality"} <= set(names)
     for name in names:
@@ -102,7 +107,16 @@ def test_rubrics_are_listed_shown_and_checked(engine_env: Env, tmp_path: Path) -
 
 def test_own_rubrics_are_known_by_name(engine_env: Env, tmp_path: Path) -> None:
     (tmp_path / "plain.yml").write_text(json.dumps({"rubric": RUBRIC}))
-    done = run("judge", "--rubrics", str(tmp_path), "--rubric", "plain", "--json", env=engine_env, stdin="x")
+    done = run(
+        "judge",
+        "--rubrics",
+        str(tmp_path),
+        "--rubric",
+        "plain",
+        "--json",
+        env=engine_env,
+        stdin="x",
+    )
     assert json.loads(done.out)["rubricVersion"].startswith("plain@")
     (tmp_path / "again.json").write_text(json.dumps(RUBRIC))
     twice = run("judge", "--rubrics", str(tmp_path), "--rubric", "plain", env=engine_env, stdin="x")
@@ -116,8 +130,14 @@ def test_config_masks_secrets_and_names_sources(engine_env: Env) -> None:
     assert done.code == 0
     assert key not in done.out + done.err
     assert "token-1234567" not in done.out + done.err
-    settings = {row["setting"]: row for row in json.loads(run("config", "--json", env=env).out)["settings"]}
-    assert settings["apiKey"] == {"setting": "apiKey", "value": "***", "source": "AGENT_EVAL_LLM_API_KEY"}
+    settings = {
+        row["setting"]: row for row in json.loads(run("config", "--json", env=env).out)["settings"]
+    }
+    assert settings["apiKey"] == {
+        "setting": "apiKey",
+        "value": "***",
+        "source": "AGENT_EVAL_LLM_API_KEY",
+    }
     assert settings["port"]["source"] == "default"
 
 
@@ -126,7 +146,17 @@ def test_doctor_finds_what_is_wrong_and_how_to_mend_it(engine_env: Env, free_hom
     healthy = run("doctor", "--json", env=env)
     assert healthy.code == 0, healthy
     checks = {check["name"]: check for check in json.loads(healthy.out)["checks"]}
-    assert {"node", "engine", "client", "model", "key", "endpoint", "local model", "local runtime", "store"} <= set(checks)
+    assert {
+        "node",
+        "engine",
+        "client",
+        "model",
+        "key",
+        "endpoint",
+        "local model",
+        "local runtime",
+        "store",
+    } <= set(checks)
     dead = run("doctor", env={**env, "AGENT_EVAL_LLM_BASE_URL": "http://127.0.0.1:9"})
     assert dead.code == 1
     assert "PROBLEM" in dead.out
@@ -138,7 +168,17 @@ def test_doctor_finds_what_is_wrong_and_how_to_mend_it(engine_env: Env, free_hom
 def test_version_help_and_openapi(engine_env: Env) -> None:
     assert run("--version", env=engine_env).out.count(".") == 2
     assert json.loads(run("openapi", env=engine_env).out)["openapi"].startswith("3.1")
-    for command in ["judge", "rubrics", "model", "serve", "rpc", "rpc-batch", "config", "doctor", "openapi"]:
+    for command in [
+        "judge",
+        "rubrics",
+        "model",
+        "serve",
+        "rpc",
+        "rpc-batch",
+        "config",
+        "doctor",
+        "openapi",
+    ]:
         done = run(command, "--help", env=engine_env)
         assert done.code == 0
         assert f"agent-eval {command}" in done.out
@@ -150,7 +190,9 @@ def test_a_closed_pipe_is_no_crash(engine_env: Env) -> None:
     from engine import NODE
 
     command = " ".join([*NODE, "openapi"]) + " | head -1; echo ${PIPESTATUS[0]}"
-    done = subprocess.run(["bash", "-c", command], env=engine_env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], env=engine_env, capture_output=True, text=True, check=False
+    )
     assert done.stdout == "{\n0\n"
     assert done.stderr == ""
 
@@ -207,7 +249,10 @@ def test_a_key_never_shows(engine_env: Env, model_server: ModelServer) -> None:
     key = engine_env["AGENT_EVAL_LLM_API_KEY"]
     echo = {"status": 401, "reply": {"json": {"error": {"message": f"Bearer {key} is wrong"}}}}
     model_server.script([], default=echo)
-    for args in (["judge", "--rubric", "anti-slop"], ["judge", "--rubric", "anti-slop", "--json", "--debug"]):
+    for args in (
+        ["judge", "--rubric", "anti-slop"],
+        ["judge", "--rubric", "anti-slop", "--json", "--debug"],
+    ):
         done = run(*args, env=engine_env, stdin="x")
         assert done.code == 1
         assert key not in done.out + done.err

@@ -14,7 +14,14 @@ def load(name: str) -> list[dict]:
 
 
 def batch(requests: list[dict], env: dict[str, str]) -> list[dict]:
-    done = run("rpc-batch", "judge", "--concurrency", "1", env=env, stdin="\n".join(map(json.dumps, requests)))
+    done = run(
+        "rpc-batch",
+        "judge",
+        "--concurrency",
+        "1",
+        env=env,
+        stdin="\n".join(map(json.dumps, requests)),
+    )
     assert done.code == 0, done.err
     return [json.loads(line) for line in done.out.splitlines()]
 
@@ -47,8 +54,13 @@ def test_replies(engine_env: dict[str, str], model_server: ModelServer) -> None:
 
 def test_composites(engine_env: dict[str, str], model_server: ModelServer) -> None:
     cases = load("composite.json")
-    verdicts = [{"rationale": "r", "dimensions": case["scores"], "failureModes": [], "wins": []} for case in cases]
+    verdicts = [
+        {"rationale": "r", "dimensions": case["scores"], "failureModes": [], "wins": []}
+        for case in cases
+    ]
     model_server.script([{"reply": {"verdict": verdict}} for verdict in verdicts])
-    requests = [{"rubric": {**RUBRIC, "dimensions": case["dimensions"]}, "content": "x"} for case in cases]
+    requests = [
+        {"rubric": {**RUBRIC, "dimensions": case["dimensions"]}, "content": "x"} for case in cases
+    ]
     for case, answer in zip(cases, batch(requests, engine_env), strict=True):
         assert abs(answer["result"]["composite"] - case["composite"]) < 1e-12, case["name"]

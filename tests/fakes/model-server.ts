@@ -24,6 +24,7 @@ export interface Step {
   usage?: Record<string, unknown> | null | 'absent';
   finishReason?: string;
   mode?: 'fixed' | 'hash';
+  together?: number;
   delayMs?: number;
   headersThenDelayMs?: number;
   chunks?: { count?: number; delayMs?: number };

@@ -15,6 +15,7 @@ from model_reply import build_answer
 from model_wire import Answer, Json, head, timeline
 
 CONTROL = "/__control/"
+TOGETHER_SECONDS = 30
 
 
 class GoneError(Exception):
@@ -94,6 +95,12 @@ class Connection:
         }
         step = self._server.note(request, first=not self._counted)
         self._counted = True
+        if "_gate" in step:
+            try:
+                step["_gate"].wait(TOGETHER_SECONDS)
+            except threading.BrokenBarrierError:
+                self._server.finish(request, "dropped")
+                return False
         answer = build_answer(_plain(step, method, path), body)
         keep = "drop" not in step and not _says_close([*answer.headers, *headers])
         if step.get("drop") == "rst":

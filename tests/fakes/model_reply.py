@@ -12,7 +12,7 @@ from model_wire import ENCODERS, Answer, Json
 
 STEP_KEYS = {
     "match", "times", "status", "headers", "reply", "usage", "finishReason", "mode",
-    "delayMs", "headersThenDelayMs", "chunks", "drop",
+    "together", "delayMs", "headersThenDelayMs", "chunks", "drop",
 }  # fmt: skip
 REPLY_KINDS = {"verdict", "content", "message", "json", "raw", "base64"}
 REPLY_OPTIONS = {"encoding", "encodingHeader", "keep"}
@@ -39,6 +39,9 @@ def check_step(step: Any) -> Json:
         raise ValueError(f"drop is one of {sorted(DROPS)}, not {step['drop']!r}")
     if step.get("mode", "fixed") not in {"fixed", "hash"}:
         raise ValueError(f"mode is fixed or hash, not {step['mode']!r}")
+    together = step.get("together", 1)
+    if not (isinstance(together, int) and together > 0):
+        raise ValueError(f"together is a positive whole number, not {together!r}")
     times = step.get("times", 1)
     if times != "forever" and not (isinstance(times, int) and times > 0):
         raise ValueError(f"times is a positive whole number or 'forever', not {times!r}")

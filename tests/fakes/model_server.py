@@ -24,6 +24,7 @@ A step is an object; every key may be left out::
                         keep (0.5 sends the first half of the bytes)
     usage, finishReason of the chat completion; usage "absent" leaves it out
     mode                "fixed" or "hash": the scores of a reply that the step does not give
+    together            n: answers only once n requests are here at once (30 s at most, else drops)
     delayMs             pause before the headers
     headersThenDelayMs  pause between headers and body
     chunks              {count, delayMs}: the body in pieces with a pause before each but the first
@@ -82,13 +83,13 @@ class ModelServer:
 
     def script(self, steps: list[Json], default: Json | None = None) -> None:
         """Sets the steps for the requests to come, and the default when one is given."""
-        checked = [dict(check_step(step)) for step in steps]
-        for step in checked:
-            step["_left"] = step.get("times", 1)
+        prepared = [_prepared(step) for step in steps]
+        prepared_default = None if default is None else _prepared(default)
         with self._lock:
-            self._steps = checked
-            if default is not None:
-                self._default = check_step(default)
+            self._open_gates()
+            self._steps = prepared
+            if prepared_default is not None:
+                self._default = prepared_default
 
     def requests(self) -> list[Json]:
         """What has arrived, in order."""
@@ -120,12 +121,14 @@ class ModelServer:
     def reset(self) -> None:
         """Forgets script, requests and counts."""
         with self._lock:
+            self._open_gates()
             self._steps, self._default, self._requests, self._connections = [], {}, [], 0
 
     def close(self) -> None:
         """Ends at once, whatever is being served."""
         with self._lock:
             self.closing.set()
+            self._open_gates()
             serving = dict(self._open)
         for sock in [self._listener, *serving]:
             with contextlib.suppress(OSError):
@@ -133,6 +136,11 @@ class ModelServer:
         self._listener.close()
         for thread in [self._acceptor, *serving.values()]:
             thread.join(timeout=5)
+
+    def _open_gates(self) -> None:
+        for step in [*self._steps, self._default]:
+            if "_gate" in step:
+                step["_gate"].abort()
 
     def _accept(self) -> None:
         while True:
@@ -192,6 +200,14 @@ class ModelServer:
             request["outcome"] = outcome
 
 
+def _prepared(step: Json) -> Json:
+    """A checked copy with what is counted while it is used."""
+    prepared = {**check_step(step), "_left": step.get("times", 1)}
+    if "together" in step:
+        prepared["_gate"] = threading.Barrier(step["together"])
+    return prepared
+
+
 def _matches(match: Json, request: Json) -> bool:
     if request["method"] != match.get("method", "POST"):
         return False
@@ -220,7 +236,8 @@ def main() -> None:
         if options.script:
             with open(options.script, encoding="utf-8") as file:
                 server.script(json.load(file))
-        print(json.dumps({"url": server.url, "control": server.control}), flush=True)
+        sys.stdout.write(json.dumps({"url": server.url, "control": server.control}) + "\n")
+        sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
             if options.until_eof:
                 sys.stdin.read()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import http.client
 import json
 import socket
@@ -226,6 +227,9 @@ process.stdout.write(JSON.stringify(texts));
 """
 
 
+ZSTD_BODIES_READ = "0a58369806ff3ac1ae9dd8a87eee3743711898d3aaf2367c17c4fe81bc73fd8e"
+
+
 @pytest.mark.parametrize("encoding", ["br", "zstd", "deflate"])
 def test_other_encodings_are_read_by_a_real_decoder(encoding: str) -> None:
     texts = ["x" * size for size in [0, 10, 65_519, 65_520, 65_521, 65_536, 200_000]]
@@ -237,9 +241,11 @@ def test_other_encodings_are_read_by_a_real_decoder(encoding: str) -> None:
         check=True,
         timeout=60,
     ).stdout
-    if json.loads(read) == [None] * len(texts):
-        pytest.skip(f"this Node cannot read {encoding}")
-    assert json.loads(read) == texts
+    if encoding == "zstd" and json.loads(read) == [None] * len(texts):
+        # Node 20 has no zstd: then at least these are the bytes that a newer Node has read.
+        assert hashlib.sha256("".join(bodies).encode()).hexdigest() == ZSTD_BODIES_READ
+    else:
+        assert json.loads(read) == texts
 
 
 def test_requests_are_recorded(server: ModelServer) -> None:
@@ -371,6 +377,27 @@ def test_sixty_four_connections_at_once(server: ModelServer) -> None:
     assert server.calls == server.connections == 64
 
 
+def test_requests_are_held_until_they_are_together(server: ModelServer) -> None:
+    server.script([{"together": 16, "times": 16}])
+    with ThreadPoolExecutor(16) as pool:
+        early = [pool.submit(ask, server) for _ in range(15)]
+        wait_for(lambda: server.calls == 15)
+        assert not any(answer.done() for answer in early)
+        assert ask(server).status == 200
+        assert [answer.result(timeout=10).status for answer in early] == [200] * 15
+    assert ask(server).status == 200
+
+
+def test_a_new_script_drops_those_that_are_held(server: ModelServer) -> None:
+    server.script([{"together": 2}])
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(ask, server)
+        wait_for(lambda: server.calls == 1)
+        server.script([])
+        with pytest.raises(http.client.RemoteDisconnected):
+            held.result(timeout=10)
+
+
 def test_close_ends_what_is_being_served() -> None:
     server = ModelServer()
     server.script([], default={"delayMs": 60_000})
@@ -406,6 +433,7 @@ def test_close_ends_what_is_being_served() -> None:
         ({"match": {"body": "x"}}, "body"),
         ({"drop": "now"}, "now"),
         ({"times": 0}, "times"),
+        ({"together": 0}, "together"),
         ({"mode": "random"}, "random"),
         ({"chunks": {"size": 1}}, "size"),
         ("oops", "object"),

@@ -4,6 +4,9 @@ import { getRequestListener } from '@hono/node-server';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { type Clock, timeoutSignal } from '../core/clock.js';
 
+/** Longer than clients keep an idle connection, so that none sends on one that is just being closed. */
+const KEEP_ALIVE_MS = 75_000;
+
 export interface ListenOptions {
   host: string;
   port: number;
@@ -22,7 +25,7 @@ export async function listen(
   app: { fetch: Parameters<typeof getRequestListener>[0] },
   options: ListenOptions,
 ): Promise<Listening> {
-  const server = createServer(getRequestListener(app.fetch));
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, getRequestListener(app.fetch));
   let inFlight = 0;
   let onIdle: (() => void) | undefined;
   server.on('request', (_request, response) => {

@@ -133,8 +133,13 @@ const judge = (
   options: { headers?: Record<string, string>; signal?: AbortSignal } = {},
 ) => request(port, '/v1/judge', { body: JUDGE, ...options });
 
-const providerCalled = () =>
-  vi.waitFor(async () => expect((await provider.stats()).calls).toBe(1), { timeout: 5000 });
+/** Patient, for machines with much else to do. */
+const eventually = <T>(check: () => T) => vi.waitFor(check, { timeout: 10_000, interval: 10 });
+
+const refusing = (port: number) =>
+  eventually(async () => expect(await request(port, '/healthz').catch(() => null)).toBeNull());
+
+const providerCalled = () => eventually(async () => expect((await provider.stats()).calls).toBe(1));
 
 const outcomes = async () => (await provider.requests()).map(({ outcome }) => outcome);
 
@@ -182,23 +187,18 @@ describe('starting', () => {
 
 describe('stopping', () => {
   it('finishes what is in flight and takes nothing new', async () => {
-    await provider.script([{ delayMs: 1500 }]);
+    await provider.script([{ together: 2, times: 2 }]);
     const { port, child, ended } = await serve();
     const inFlight = judge(port);
     await providerCalled();
     child.kill('SIGTERM');
-    await vi.waitFor(
-      async () => {
-        const late = await judge(port).catch(() => 'refused');
-        expect(late).toBe('refused');
-      },
-      { timeout: 1000 },
-    );
+    await refusing(port);
+    await fetch(`${provider.url}/chat/completions`, { method: 'POST', body: '{}' });
     const { status, body } = await inFlight;
     expect(status).toBe(200);
     expect(body.composite).toBeCloseTo(0.8, 9);
     expect((await ended).code).toBe(0);
-    expect((await provider.stats()).calls).toBe(1);
+    expect((await provider.stats()).calls).toBe(2);
   });
 
   it('does not wait for connections that only stay open', async () => {
@@ -212,7 +212,7 @@ describe('stopping', () => {
     const started = performance.now();
     child.kill('SIGTERM');
     expect((await ended).code).toBe(0);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(performance.now() - started).toBeLessThan(5000);
     agent.destroy();
   });
 
@@ -224,9 +224,9 @@ describe('stopping', () => {
     const started = performance.now();
     child.kill('SIGTERM');
     expect((await ended).code).toBe(0);
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(performance.now() - started).toBeLessThan(8000);
     expect(await inFlight).toBeInstanceOf(Error);
-    await vi.waitFor(async () => expect(await outcomes()).toEqual(['client-gone']));
+    await eventually(async () => expect(await outcomes()).toEqual(['client-gone']));
   });
 
   it('at a second signal ends at once', async () => {
@@ -235,7 +235,7 @@ describe('stopping', () => {
     const inFlight = judge(port).catch((error: unknown) => error);
     await providerCalled();
     child.kill('SIGTERM');
-    await vi.waitFor(async () => expect(await judge(port).catch(() => 'refused')).toBe('refused'));
+    await refusing(port);
     child.kill('SIGTERM');
     expect((await ended).code).toBe(143);
     expect(await inFlight).toBeInstanceOf(Error);
@@ -251,7 +251,7 @@ describe('a call', () => {
     await providerCalled();
     leaving.abort();
     expect(await call).toBeInstanceOf(Error);
-    await vi.waitFor(async () => expect(await outcomes()).toEqual(['client-gone']));
+    await eventually(async () => expect(await outcomes()).toEqual(['client-gone']));
     expect((await judge(port)).status).toBe(200);
   });
 
@@ -261,7 +261,7 @@ describe('a call', () => {
     const reply = await request(port, '/v1/judge', { body: { ...JUDGE, timeoutMs: 300 } });
     expect(reply.status).toBe(504);
     expect(reply.body.error?.code).toBe('timeout');
-    await vi.waitFor(async () => expect(await outcomes()).toEqual(['client-gone']));
+    await eventually(async () => expect(await outcomes()).toEqual(['client-gone']));
   });
 
   it('never shows the key, whatever the provider says', async () => {
@@ -278,7 +278,7 @@ describe('a call', () => {
   });
 
   it('is one of 64 at once', async () => {
-    await provider.script([], { delayMs: 300 });
+    await provider.script([], { together: 64 });
     const { port } = await serve();
     const replies = await Promise.all(Array.from({ length: 64 }, () => judge(port)));
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 64 }, () => 200));

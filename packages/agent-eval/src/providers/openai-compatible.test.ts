@@ -7,13 +7,14 @@ import {
 } from '../../../../tests/fakes/model-server.js';
 import { systemClock, systemRandom } from '../core/clock.js';
 import { type Deadline, startDeadline } from '../core/deadline.js';
+import { encodeText } from '../core/encoded-text.js';
 import { redactor } from '../core/redact.js';
 import type { RetryPolicy } from '../core/retry.js';
 import { Limiter } from './limiter.js';
 import { OpenAiCompatibleClient } from './openai-compatible.js';
 import { nodeTransport } from './transport-node.js';
 import { undiciTransport } from './transport-undici.js';
-import { encodeText } from '../core/encoded-text.js';
+import type { HttpTransport, ModelReply, ModelRequest } from './types.js';
 
 const KEY = 'sk-secret-0123456789';
 const QUICK: RetryPolicy = { attempts: 4, baseMs: 10, maxMs: 40, minGapMs: 5 };
@@ -31,6 +32,9 @@ const TRANSPORTS: [name: string, make: (origin: string, connections: number) => 
   ['undici', (origin, connections) => undiciTransport({ origin, connections, proxy: null })],
   ['node:http', (origin) => nodeTransport(origin)],
 ];
+
+/** Patient, for machines with much else to do. */
+const eventually = <T>(check: () => T) => vi.waitFor(check, { timeout: 10_000, interval: 10 });
 
 let server: ModelServer;
 beforeAll(async () => {
@@ -237,7 +241,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
       expect((await call([{ status: 429, headers }])).attempts).toBe(2);
       const [gap] = await gapsMs();
       expect(gap).toBeGreaterThanOrEqual(ms - 3);
-      expect(gap).toBeLessThan(ms * 1.1 + 300);
+      expect(gap).toBeLessThan(ms * 1.1 + 1000);
     });
 
     it.each(['soon', 'NaN', '-5', '1e9', 'Wed, 21 Oct 99999 07:28:00 GMT', ''])(
@@ -251,7 +255,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
     it('gives up at once when the wait does not fit the deadline', async () => {
       const started = performance.now();
       const error = await failure([{ status: 429, headers: [['retry-after', '1800']] }]);
-      expect(performance.now() - started).toBeLessThan(1000);
+      expect(performance.now() - started).toBeLessThan(5000);
       expect(error.code).toBe('rate_limited');
       expect(error.details).toMatchObject({ retryAfterMs: 1_800_000, attempts: 1 });
       expect(await calls()).toBe(1);
@@ -274,7 +278,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
       await server.script([step]);
       const started = performance.now();
       await stopped(makeClient({}), within(300), 'timeout');
-      expect(performance.now() - started).toBeLessThan(2000);
+      expect(performance.now() - started).toBeLessThan(5000);
       await seenLeaving();
     });
 
@@ -282,7 +286,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
       await server.script([step]);
       const caller = new AbortController();
       const ended = stopped(makeClient({}), within(60_000, caller.signal), 'cancelled');
-      await vi.waitFor(async () => expect(await calls()).toBe(1));
+      await eventually(async () => expect(await calls()).toBe(1));
       caller.abort();
       await ended;
       await seenLeaving();
@@ -293,7 +297,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
       const caller = new AbortController();
       const client = makeClient({ baseMs: 30_000, maxMs: 30_000 });
       const ended = stopped(client, within(60_000, caller.signal), 'cancelled');
-      await vi.waitFor(async () => expect((await server.requests())[0]?.outcome).toBe('answered'));
+      await eventually(async () => expect((await server.requests())[0]?.outcome).toBe('answered'));
       caller.abort();
       await ended;
       expect(await calls()).toBe(1);
@@ -304,7 +308,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
       const client = makeClient({ concurrency: 1 });
       const caller = new AbortController();
       const first = stopped(client, within(60_000, caller.signal), 'cancelled');
-      await vi.waitFor(async () => expect(await calls()).toBe(1));
+      await eventually(async () => expect(await calls()).toBe(1));
       await stopped(client, within(100), 'timeout');
       expect(await calls()).toBe(1);
       caller.abort();
@@ -329,7 +333,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
     }
 
     async function seenLeaving(): Promise<void> {
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         expect((await server.requests()).map(({ outcome }) => outcome)).toEqual(['client-gone']);
       });
     }
@@ -364,14 +368,12 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
 
   describe('many calls', () => {
     it('go out 64 at once', async () => {
-      await server.script([], { delayMs: 300 });
+      await server.script([], { together: 64 });
       const client = makeClient({});
-      const started = performance.now();
       const replies = await Promise.all(
         Array.from({ length: 64 }, () => client.complete(REQUEST, within(20_000))),
       );
       expect(replies.every(({ attempts }) => attempts === 1)).toBe(true);
-      expect(performance.now() - started).toBeLessThan(5000);
       expect(await server.stats()).toMatchObject({ calls: 64, connections: 64 });
     });
 
