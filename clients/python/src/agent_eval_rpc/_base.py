@@ -5,7 +5,7 @@ gain fields, so those are skipped. Both raise this package's own error, never py
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
@@ -131,7 +131,7 @@ def _json_object(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     issues: list[Issue] = []
-    copy = to_json_value(value, issues)
+    copy = to_json_value(cast("Mapping[object, object]", value), issues)
     refuse(issues)
     return copy
 

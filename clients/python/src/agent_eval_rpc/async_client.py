@@ -163,8 +163,11 @@ class AsyncClient:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Self":
         return self._again(self._options)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self._options.without_token())
+    def __getstate__(self) -> Options:
+        return self._options.without_token()
+
+    def __setstate__(self, options: Options) -> None:
+        self._start(options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._settings!r})"
@@ -264,7 +267,3 @@ class _State:
     def after_fork(self) -> None:
         """Makes a new lock: another thread may have held it."""
         self._lock = threading.Lock()
-
-
-def _restore(cls: type[AsyncClient], options: Options) -> AsyncClient:
-    return cls._again(options)

@@ -182,8 +182,11 @@ class Client:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Self":
         return self._again(self._options)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self._options.without_token())
+    def __getstate__(self) -> Options:
+        return self._options.without_token()
+
+    def __setstate__(self, options: Options) -> None:
+        self._start(options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._settings!r})"
@@ -266,7 +269,3 @@ def _open(choice: Choice) -> _Line:
     if isinstance(choice.via, Connector):
         return _Line(choice.kind, StdioTransport(choice.via), choice.reason, STDIO_CALLS)
     return _Line(choice.kind, choice.via, choice.reason, HTTP_CALLS)
-
-
-def _restore(cls: type[Client], options: Options) -> Client:
-    return cls._again(options)

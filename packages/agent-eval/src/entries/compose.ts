@@ -1,11 +1,11 @@
-import type { ApiDeps, JudgeModel } from '../api/deps.js';
+import type { ApiDeps } from '../api/deps.js';
 import { type Environment, proxySettings } from '../config/env.js';
 import type { Resolved } from '../config/resolve.js';
-import { type RemoteRoute, route } from '../config/routing.js';
 import { systemClock } from '../core/clock.js';
-import { type Endpoint, ProviderRegistry, type RegistryOptions } from '../providers/registry.js';
+import { ProviderRegistry, type RegistryOptions } from '../providers/registry.js';
 import { RubricCatalog } from '../rubrics/catalog.js';
 import { localModels } from './local-models.js';
+import { modelRoutes } from './model-routes.js';
 import { VERSION_INFO } from './version-info.js';
 
 /** An engine put together for one process. */
@@ -34,10 +34,11 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     createTransport: transportFactory(env, oneShot),
   });
   const local = localModels({ ...settings, env });
+  const routeOf = modelRoutes(settings, env);
   const resolveModel: ApiDeps['resolveModel'] = async ({ model, provider }) => {
-    const chosen = route({ settings, env, model, provider });
+    const chosen = routeOf(model, provider);
     if (chosen.kind === 'local') return { kind: 'checks', model: await local.get(chosen.model) };
-    return textModel(chosen, await providers.client(endpointOf(chosen)));
+    return { kind: 'text', client: await providers.client(chosen.endpoint), model: chosen.model };
   };
   return {
     deps: {
@@ -56,18 +57,6 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
   };
 }
 
-function textModel(
-  chosen: RemoteRoute,
-  client: Extract<JudgeModel, { kind: 'text' }>['client'],
-): JudgeModel {
-  return { kind: 'text', client, model: chosen.model };
-}
-
-function endpointOf({ url, apiKey }: RemoteRoute): Endpoint {
-  const { origin, path, query, basicAuth, loopback } = url;
-  return { origin, path, query, basicAuth, loopback, apiKey };
-}
-
 function transportFactory(env: Environment, oneShot: boolean): RegistryOptions['createTransport'] {
   const proxy = proxySettings(env);
   return async ({ origin, loopback }, connections) => {
@@ -75,7 +64,10 @@ function transportFactory(env: Environment, oneShot: boolean): RegistryOptions['
     const proxied = !loopback && scheme !== undefined;
     if (oneShot && !proxied) {
       const { nodeTransport } = await import('../providers/transport-node.js');
-      return nodeTransport(origin);
+      const { library } = origin.startsWith('https:')
+        ? await import('../providers/node-https.js')
+        : await import('../providers/node-http.js');
+      return nodeTransport(origin, library);
     }
     const { undiciTransport } = await import('../providers/transport-undici.js');
     return undiciTransport({ origin, connections, proxy: proxied ? proxy : null });

@@ -11,6 +11,7 @@ import { encodeText } from '../core/encoded-text.js';
 import { redactor } from '../core/redact.js';
 import type { RetryPolicy } from '../core/retry.js';
 import { Limiter } from './limiter.js';
+import { library } from './node-http.js';
 import { OpenAiCompatibleClient } from './openai-compatible.js';
 import { nodeTransport } from './transport-node.js';
 import { undiciTransport } from './transport-undici.js';
@@ -30,7 +31,7 @@ const REQUEST: ModelRequest = {
 
 const TRANSPORTS: [name: string, make: (origin: string, connections: number) => HttpTransport][] = [
   ['undici', (origin, connections) => undiciTransport({ origin, connections, proxy: null })],
-  ['node:http', (origin) => nodeTransport(origin)],
+  ['node:http', (origin) => nodeTransport(origin, library)],
 ];
 
 /** Patient, for machines with much else to do. */
@@ -277,7 +278,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
     it.each(SLOW)('at its deadline, %s: the connection closes', async (_name, step) => {
       await server.script([step]);
       const started = performance.now();
-      await stopped(makeClient({}), within(300), 'timeout');
+      await stopped(makeClient({}), within(500), 'timeout');
       expect(performance.now() - started).toBeLessThan(5000);
       await seenLeaving();
     });

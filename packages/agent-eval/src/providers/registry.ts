@@ -88,8 +88,14 @@ function authorization({ apiKey, basicAuth }: Endpoint): string | null {
   return basicAuth === null ? null : `Basic ${basicAuth}`;
 }
 
+const endpointKeys = new WeakMap<Endpoint, string>();
+
 /** Keys are only ever held as a hash in a map key. */
 function endpointKey(endpoint: Endpoint): string {
+  const known = endpointKeys.get(endpoint);
+  if (known !== undefined) return known;
   const { origin, path, query, apiKey, basicAuth } = endpoint;
-  return sha256Hex(JSON.stringify([origin, path, query, apiKey, basicAuth]));
+  const key = sha256Hex(JSON.stringify([origin, path, query, apiKey, basicAuth]));
+  endpointKeys.set(endpoint, key);
+  return key;
 }

@@ -1,14 +1,16 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type * as http from 'node:http';
+import type * as https from 'node:https';
 import { readBody } from './body.js';
 import type { HttpReply, HttpRequest, HttpTransport } from './types.js';
+
+/** node:http or node:https. The caller loads the one that is needed: TLS takes longer than a whole call without it. */
+export type HttpLibrary = typeof http | typeof https;
 
 /**
  * Requests through node:http, for a process that makes one call and ends: undici's parser is WebAssembly,
  * and compiling it costs more than the whole call.
  */
-export function nodeTransport(origin: string): HttpTransport {
-  const library = origin.startsWith('https:') ? https : http;
+export function nodeTransport(origin: string, library: HttpLibrary): HttpTransport {
   const agent = new library.Agent({ keepAlive: true });
   const base = new URL(origin);
   return {
@@ -28,7 +30,7 @@ export function nodeTransport(origin: string): HttpTransport {
 }
 
 function answered(
-  library: typeof http | typeof https,
+  library: HttpLibrary,
   agent: http.Agent | https.Agent,
   base: URL,
   { path, headers, body, signal }: HttpRequest,

@@ -112,9 +112,7 @@ describe('a local model', { timeout: 120_000 }, () => {
     expect(b.inputTokens - a.inputTokens).toBeGreaterThan(10);
   });
 
-  it('makes room for a long text, and refuses one that cannot fit', async () => {
-    const long = checksPrompt('word '.repeat(2100), undefined, QUESTIONS.slice(0, 1));
-    expect((await model.answer(long, {})).inputTokens).toBeGreaterThan(2100);
+  it('refuses a text that cannot fit', async () => {
     const endless = checksPrompt('word '.repeat(20_000), undefined, QUESTIONS);
     await expect(model.answer(endless, {})).rejects.toMatchObject({
       code: 'context_overflow',
@@ -122,15 +120,19 @@ describe('a local model', { timeout: 120_000 }, () => {
     });
   });
 
-  it('lets a caller go in the middle of a long text, and answers the next one as ever', async () => {
+  it('takes a larger context for a long text, and lets its caller go in the middle', async () => {
     const before = await model.answer(prompt, {});
     const controller = new AbortController();
-    const long = checksPrompt('word '.repeat(1900), undefined, QUESTIONS);
+    const long = checksPrompt('word '.repeat(2500), undefined, QUESTIONS);
     const running = model.answer(long, { signal: controller.signal });
     await systemClock.sleep(20);
     controller.abort(new Error('left'));
     await expect(running).rejects.toThrow('left');
-    expect(await model.answer(prompt, {})).toEqual(before);
+    const after = await model.answer(prompt, {});
+    after.answers.forEach(({ yes, no }, i) => {
+      expect(yes).toBeCloseTo(before.answers[i]?.yes ?? 0, 3);
+      expect(no).toBeCloseTo(before.answers[i]?.no ?? 0, 3);
+    });
   });
 
   it('unloads after idle time and loads again when asked', async () => {

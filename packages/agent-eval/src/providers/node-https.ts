@@ -1,0 +1,1 @@
+export * as library from 'node:https';
