@@ -96,6 +96,8 @@ class Engine:
             return
         call_id, params = message["id"], message.get("params", {})
         content = params.get("content", "")
+        with (self.folder / "seen").open("a") as file:
+            file.write(f"{content[:20]}\n")
         if content == "die":
             self.die(7, "fatal: out of luck")
         if content == "hang":

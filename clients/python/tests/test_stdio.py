@@ -188,6 +188,26 @@ def test_close_ends_the_engine_and_the_client(make_client: Make, tmp_path: Path)
         say(client, "x")
 
 
+def test_close_cancels_what_is_in_flight(tmp_path: Path) -> None:
+    client = Client(transport="subprocess", cli_path=script(tmp_path, "echo"))
+    failed: list[str] = []
+
+    def hang() -> None:
+        with pytest.raises(TransportError) as caught:
+            say(client, "hang")
+        failed.append(caught.value.message)
+
+    say(client, "warm")
+    thread = threading.Thread(target=hang)
+    thread.start()
+    while say(client, "after") and "hang" not in (tmp_path / "seen").read_text():
+        pass
+    client.close()
+    thread.join()
+    assert failed == ["The client was closed while the call was in flight."]
+    assert (tmp_path / "cancelled").exists()
+
+
 def test_a_client_that_is_forgotten_ends_its_engine(tmp_path: Path) -> None:
     client = Client(transport="subprocess", cli_path=script(tmp_path, "echo"))
     say(client, "x")

@@ -1,4 +1,4 @@
-import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { type Clock, systemClock } from '../core/clock.js';
@@ -14,8 +14,8 @@ const BEAT_MS = 5_000;
 const SILENT_MS = 60_000;
 const ATTEMPTS = 3;
 
-/** Lock files of this process: its own id in a file says nothing, an earlier container may have had it too. */
-const held = new Set<string>();
+/** Texts of the locks of this process: its id alone says nothing, an earlier container may have had it too. */
+const ours = new Set<string>();
 
 /** Runs `task` while no other live process holds the lock file. A lock of a dead process is taken over. */
 export async function withLock<T>(
@@ -25,14 +25,26 @@ export async function withLock<T>(
   clock: Clock = systemClock,
 ): Promise<T> {
   const text = JSON.stringify({ host: hostname(), pid: process.pid, token: newId() });
-  await take(file, what, text, clock);
-  held.add(file);
+  ours.add(text);
+  try {
+    await take(file, what, text, clock);
+    return await runTask(file, text, task, clock);
+  } finally {
+    ours.delete(text);
+  }
+}
+
+async function runTask<T>(
+  file: string,
+  text: string,
+  task: () => Promise<T>,
+  clock: Clock,
+): Promise<T> {
   const stopBeating = beat(file, clock);
   try {
     return await task();
   } finally {
     stopBeating();
-    held.delete(file);
     // After a long sleep of the machine it may be someone else's by now.
     if ((await read(file)) === text) await rm(file, { force: true });
   }
@@ -49,37 +61,35 @@ async function take(file: string, what: string, text: string, clock: Clock): Pro
     const found = await read(file);
     if (found === null) continue;
     if (await isLive(file, found, clock)) throw busy(file, what, found);
-    await removeStale(file, found);
+    await removeStale(file, found, clock);
   }
   throw busy(file, what, '');
 }
 
-/** Moves the lock aside first: of two processes that find it stale, one alone can do that. */
-async function removeStale(file: string, found: string): Promise<void> {
-  const aside = `${file}.${newId()}`;
+/** Deletes a stale lock. One process at a time may, or the second would delete the new lock of the first. */
+async function removeStale(file: string, found: string, clock: Clock): Promise<void> {
+  const guard = `${file}.takeover`;
   try {
-    await rename(file, aside);
+    await mkdir(guard);
   } catch {
+    // Left by a process that died right here, or in use; then the next attempt sees what came of it.
+    if (clock.now() - (await touchedAt(guard)) > SILENT_MS)
+      await rm(guard, { recursive: true, force: true });
     return;
   }
-  // It was renewed between the look and the move: give it back unless a newer one lies there.
-  const moved = await read(aside);
-  if (moved !== null && moved !== found) {
-    await writeFile(file, moved, { flag: 'wx' }).catch(() => {});
+  try {
+    if ((await read(file)) === found) await rm(file, { force: true });
+  } finally {
+    await rm(guard, { recursive: true, force: true });
   }
-  await rm(aside, { force: true });
 }
 
 async function isLive(file: string, text: string, clock: Clock): Promise<boolean> {
-  const touched = await stat(file).then(
-    ({ mtimeMs }) => mtimeMs,
-    () => 0,
-  );
-  if (clock.now() - touched > SILENT_MS) return false;
+  if (clock.now() - (await touchedAt(file)) > SILENT_MS) return false;
   const holder = parse(text);
   // A file without a holder is just being written, and a holder elsewhere can't be looked up.
   if (holder === null || holder.host !== hostname()) return true;
-  return holder.pid === process.pid ? held.has(file) : runs(holder.pid);
+  return holder.pid === process.pid ? ours.has(text) : runs(holder.pid);
 }
 
 function beat(file: string, clock: Clock): () => void {
@@ -103,6 +113,14 @@ function runs(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
+}
+
+/** When a file was last touched; one that has gone counts as new. */
+async function touchedAt(file: string): Promise<number> {
+  return stat(file).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => Number.POSITIVE_INFINITY,
+  );
 }
 
 async function read(file: string): Promise<string | null> {
