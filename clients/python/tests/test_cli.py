@@ -85,3 +85,12 @@ def test_the_command_loads_nothing_it_does_not_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+def test_the_engine_is_told_which_client_started_it(shim: str, tmp_path: Path) -> None:
+    engine = tmp_path / "engine"
+    engine.write_text('#!/bin/sh\nprintf %s "$AGENT_EVAL_CLIENT"\n')
+    engine.chmod(0o755)
+    environment = {**os.environ, "AGENT_EVAL_CLI": str(engine)}
+    said = subprocess.run([shim], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("agent-eval-rpc/")

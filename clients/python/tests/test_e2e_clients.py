@@ -37,6 +37,16 @@ TEXT = "The retry budget is checked before each provider call."
 QUALITY = Rubric.from_criteria("The text is clear.")
 
 
+def sendable() -> list[Any]:
+    """Wrong requests that a transport can carry: objects without infinities."""
+    cases = [one for one in vectors("request-validation") if not one.values[0]["ok"]]
+    return [
+        one
+        for one in cases
+        if isinstance(one.values[0]["params"], dict) and "Infinity" not in json.dumps(one.values[0])
+    ]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_documented_snippets_run(provider: ModelServer, kind: str) -> None:
     with client_of(kind) as client:
@@ -161,16 +171,12 @@ def test_the_engines_own_deadline_comes_first(provider: ModelServer, kind: str) 
 
 
 @pytest.mark.parametrize("kind", ["sync http", "sync subprocess"])
-@pytest.mark.parametrize(
-    "case", [one for one in vectors("request-validation") if not one.values[0]["ok"]]
-)
+@pytest.mark.parametrize("case", sendable())
 def test_the_engine_refuses_what_the_client_would(
     engines: dict[str, Client], kind: str, case: dict[str, Any]
 ) -> None:
     transport = engines[kind]._state.connect(engines[kind]._options, engines[kind]._settings).via
     params = case["params"]
-    if not isinstance(params, dict) or "Infinity" in json.dumps(params):
-        pytest.skip("cannot be sent through a transport")
     with pytest.raises(ValidationError) as caught:
         transport.call("judge", params, 10.0)
     paths = sorted(issue["path"] for issue in caught.value.details["issues"])

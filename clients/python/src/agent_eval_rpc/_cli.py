@@ -5,8 +5,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+from agent_eval_rpc import _settings
 from agent_eval_rpc._error import AgentEvalError
 from agent_eval_rpc._locate import find_engine
+from agent_eval_rpc._version import __version__
 
 #: Commands that Python answers itself; any other is the engine's.
 COMMANDS: dict[str, Callable[[list[str]], int]] = {}
@@ -24,9 +26,10 @@ def main() -> int:
         sys.stderr.write(f"agent-eval: {error.message}\n")
         return 1
     try:
+        environment = _settings.engine_environment(__version__)
         if sys.platform == "win32":
-            return subprocess.run(argv, check=False).returncode  # noqa: S603 - the engine
-        os.execv(argv[0], argv)  # noqa: S606 - the engine
+            return subprocess.run(argv, env=environment, check=False).returncode  # noqa: S603
+        os.execve(argv[0], argv, environment)  # noqa: S606 - the engine
     except OSError as error:
         sys.stderr.write(f"agent-eval: cannot run {argv[0]}: {error.strerror or error}\n")
     return 1

@@ -88,6 +88,11 @@ def search_path() -> list[str]:
     return [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
 
 
+def engine_environment(version: str) -> dict[str, str]:
+    """The environment for an engine that takes this process's place: ``doctor`` compares versions."""
+    return {**os.environ, "AGENT_EVAL_CLIENT": f"agent-eval-rpc/{version}"}
+
+
 def check_timeout(timeout_s: object) -> float:
     """Refuses what is no time span."""
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)):
