@@ -89,7 +89,7 @@ def search_path() -> list[str]:
 
 
 def engine_environment(version: str) -> dict[str, str]:
-    """The environment for an engine that takes this process's place: ``doctor`` compares versions."""
+    """The environment for an engine in this process's place; ``doctor`` compares versions."""
     return {**os.environ, "AGENT_EVAL_CLIENT": f"agent-eval-rpc/{version}"}
 
 
