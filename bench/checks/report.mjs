@@ -1,6 +1,15 @@
 // Prints how well a rubric's checks tell the stored texts apart, as Markdown.
 // With --questions instead of --rubric: candidates, best first, by the tune texts only.
-import { checksOf, need, readFlags, readJson, readResults, readTexts, stop } from './common.mjs';
+import {
+  checksOf,
+  logitOf,
+  need,
+  readFlags,
+  readJson,
+  readResults,
+  readTexts,
+  stop,
+} from './common.mjs';
 import { auc, logitsFor, mean, scoresOf } from './scoring.mjs';
 
 const flags = readFlags(process.argv.slice(2), ['texts', 'rubric', 'questions', 'results']);
@@ -32,7 +41,12 @@ function printRubric({ rubric, calibration, smallModels }) {
   });
 }
 
-function printScores({ dimensions }, entry) {
+function printScores(rubric, entry) {
+  const { dimensions } = rubric;
+  const unmeasured = texts.find((text) =>
+    checksOf(rubric).some((check) => logitOf(results, text, check) === undefined),
+  );
+  if (unmeasured) stop(`The text ${unmeasured.id} is not measured: run measure first.`);
   const names = ['composite', ...dimensions.map(({ id }) => id)];
   const columns = ['texts', 'pairs good > bad', ...names.map((name) => `AUC ${name}`)];
   printRow([...columns, 'mean composite good / mixed / bad']);

@@ -1,10 +1,13 @@
 """The command line: stdout is data, stderr is talk, exit codes as documented."""
 
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from engine import RUBRIC, judge_params, run
+from engine import NODE, RUBRIC, judge_params, run
 from model_server import ModelServer
 
 Env = dict[str, str]
@@ -185,10 +188,6 @@ def test_version_help_and_openapi(engine_env: Env) -> None:
 
 
 def test_a_closed_pipe_is_no_crash(engine_env: Env) -> None:
-    import subprocess
-
-    from engine import NODE
-
     command = " ".join([*NODE, "openapi"]) + " | head -1; echo ${PIPESTATUS[0]}"
     done = subprocess.run(
         ["bash", "-c", command], env=engine_env, capture_output=True, text=True, check=False
@@ -258,3 +257,88 @@ def test_a_key_never_shows(engine_env: Env, model_server: ModelServer) -> None:
         assert key not in done.out + done.err
         assert "provider_auth" in done.err
     assert model_server.calls == 2
+
+
+@pytest.mark.parametrize("args", [["rpc", "judge"], ["rpc-batch", "judge"], ["rpc", "--session"]])
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_a_command_that_waits_for_input(
+    engine_env: Env, args: list[str], how: signal.Signals, code: int
+) -> None:
+    with subprocess.Popen(
+        [*NODE, *args],
+        env=engine_env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if args[-1] == "--session":
+            assert "hello" in process.stdout.readline()
+        elif args[0] == "rpc-batch":
+            process.stdin.write(judge_params() + "\n")
+            process.stdin.flush()
+            assert "result" in process.stdout.readline()
+        else:
+            # A one-shot call says nothing before its answer: wait until it reads.
+            wait_until_reading(process.pid)
+        process.send_signal(how)
+        assert process.wait(timeout=20) == code
+        assert process.stderr is not None
+        assert "report it" not in process.stderr.read()
+
+
+def wait_until_reading(pid: int) -> None:
+    """Until the process has set up its signal handlers: SIGTERM caught is bit 14 of SigCgt."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        status = Path(f"/proc/{pid}/status").read_text()
+        caught = int(
+            next(line for line in status.splitlines() if line.startswith("SigCgt")).split()[1], 16
+        )
+        if caught >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the command set up no handler")
+
+
+def test_a_one_shot_call_with_wrong_settings_still_gives_one_answer(engine_env: Env) -> None:
+    env = {**engine_env, "AGENT_EVAL_TIMEOUT_MS": "soon"}
+    done = run("rpc", "judge", env=env, stdin=judge_params())
+    assert done.code == 1
+    assert json.loads(done.out)["error"]["code"] == "validation_error"
+
+
+def test_a_password_never_shows_in_config(engine_env: Env) -> None:
+    for url in ("user:secretpw@host/v1", "https://user:secretpw@host/v1?api_key=secretpw"):
+        done = run("config", env={**engine_env, "AGENT_EVAL_LLM_BASE_URL": url})
+        assert "secretpw" not in done.out + done.err
+
+
+def test_a_key_in_a_reply_does_not_reach_the_result(
+    engine_env: Env, model_server: ModelServer
+) -> None:
+    key = engine_env["AGENT_EVAL_LLM_API_KEY"]
+    verdict = {
+        "rationale": f"you sent {key}",
+        "dimensions": {"quality": 0.5},
+        "failureModes": [],
+        "wins": [],
+    }
+    model_server.script([], default={"reply": {"verdict": verdict}})
+    done = run("rpc", "judge", env=engine_env, stdin=judge_params(includeRaw=True))
+    assert json.loads(done.out)["result"]["rationale"] == "you sent ***"
+    assert key not in done.out
+
+
+def test_a_wrong_proxy_names_its_variable(engine_env: Env) -> None:
+    done = run(
+        "judge",
+        "--rubric",
+        "anti-slop",
+        env={**engine_env, "HTTP_PROXY": "socks5://p:1"},
+        stdin="x",
+    )
+    assert done.code == 2
+    assert "HTTP_PROXY" in done.err

@@ -57,6 +57,9 @@ class Engine:
         return len((self.folder / "starts").read_text().splitlines())
 
     def one_shot(self, method: str) -> None:
+        if self.mode == "refuses":
+            self.say({"result": INFO})
+            return
         if self.mode not in {"usage", "silent"}:
             sys.exit(9)
         params = json.loads(sys.stdin.buffer.read())
@@ -74,6 +77,10 @@ class Engine:
                 self.die(3, "boom: no such module")
             case "dies-once" if self.starts() == 1:
                 self.die(3, "boom")
+            case "slow":
+                time.sleep(1)
+            case "refuses":
+                self.die(2, "error (validation_error): AGENT_EVAL_X must be a number, not usage.")
             case "usage":
                 self.die(2, "error: unknown option '--session'")
             case "silent":
@@ -98,6 +105,8 @@ class Engine:
         content = params.get("content", "")
         with (self.folder / "seen").open("a") as file:
             file.write(f"{content[:20]}\n")
+        if content == "timeout":
+            params = {**params, "content": str(params["timeoutMs"])}
         if content == "die":
             self.die(7, "fatal: out of luck")
         if content == "hang":

@@ -78,6 +78,17 @@ def test_an_engine_that_cannot_run_is_one_clear_line(
     assert name in done.stderr
 
 
+def test_the_command_does_not_run_itself_when_the_variable_names_it(
+    shim: str, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "AGENT_EVAL_CLI": "agent-eval"}
+    environment["PATH"] = os.pathsep.join([str(Path(shim).parent), environment["PATH"]])
+    # Whatever else it finds, or not: it must come to an end.
+    subprocess.run(
+        [shim, "--version"], env=environment, capture_output=True, timeout=60, check=False
+    )
+
+
 def test_the_command_loads_nothing_it_does_not_need() -> None:
     code = (
         "import sys, json, agent_eval_rpc._cli; "

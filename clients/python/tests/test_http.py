@@ -1,6 +1,8 @@
 """The HTTP transport, and the choice between it and stdio."""
 
+import contextlib
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -23,7 +25,8 @@ from agent_eval_rpc import (
     TransportError,
 )
 from agent_eval_rpc._transports import auto
-from support import Reply, Server, error, info, reply, result, script
+from agent_eval_rpc._transports.http import KEEPALIVE_S
+from support import ROOT, Reply, Server, error, info, reply, result, script
 
 Make = Callable[..., Client]
 Answer = Callable[[str, bytes], Reply | None]
@@ -219,6 +222,55 @@ def test_a_deadline_holds(make_client: Make) -> None:
         finally:
             release.set()
         assert (caught.value.code, isinstance(caught.value, TimeoutError)) == ("timeout", True)
+
+
+def trickle(start: bytes, stop: threading.Event) -> socket.socket:
+    """A server that answers every connection with a byte now and then, for ever."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve(one: socket.socket) -> None:
+        with one, contextlib.suppress(OSError):
+            one.sendall(start)
+            while not stop.wait(0.05):
+                one.sendall(b"x")
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                one, _ = listener.accept()
+                threading.Thread(target=serve, args=(one,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return listener
+
+
+@pytest.mark.parametrize("place", ["headers", "body"])
+@pytest.mark.parametrize("proxied", [False, True])
+def test_a_server_that_trickles_is_given_up_at_the_deadline(
+    make_client: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, proxied: bool
+) -> None:
+    if proxied and place == "headers":
+        pytest.skip("behind a proxy httpx alone reads the headers")
+    monkeypatch.setattr(auto, "PROBE_S", 0.4)
+    end = b"\r\n" if place == "body" else b"x-slow: "
+    stop = threading.Event()
+    with trickle(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n" + end, stop) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        if proxied:
+            monkeypatch.setenv("http_proxy", url)
+            url = "http://judge.invalid"
+        began = time.monotonic()
+        client = make_client(base_url=url, cli_path=script(tmp_path, "echo"))
+        assert client.transport_reason == f"the server at {url} did not answer within 0.4 s"
+        assert time.monotonic() - began < 4
+        stop.set()
+
+
+def test_idle_connections_are_dropped_before_the_server_drops_them() -> None:
+    listen = (ROOT / "packages" / "agent-eval" / "src" / "http" / "listen.ts").read_text("utf-8")
+    found = re.search(r"KEEP_ALIVE_MS = ([\d_]+)", listen)
+    assert found is not None
+    assert 30 <= KEEPALIVE_S <= int(found[1]) / 1000 - 10
 
 
 @pytest.mark.parametrize("answer", [(200, {}, b"<html>"), (200, {}, b""), (302, {}, b"")])

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import gc
 import multiprocessing
 import os
 import pickle
@@ -19,7 +20,15 @@ from typing import Any
 import psutil
 import pytest
 
-from agent_eval_rpc import AsyncClient, Client, RubricNotFoundError, ValidationError
+from agent_eval_rpc import (
+    AsyncClient,
+    Client,
+    DeadlineExceededError,
+    RubricNotFoundError,
+    ValidationError,
+)
+from agent_eval_rpc._transports import forks
+from agent_eval_rpc._transports.session import Session
 from support import Server, ask, info, reply, result, script
 
 
@@ -67,6 +76,25 @@ def wait_until(condition: Callable[[], bool], limit_s: float = 10.0) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def forked_while(do: Callable[[], object]) -> float:
+    """How long something takes while there is a fork that does nothing."""
+    read_end, write_end = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        os.close(write_end)
+        os.read(read_end, 1)
+        os._exit(0)
+    began = time.monotonic()
+    do()
+    took = time.monotonic() - began
+    os.close(read_end)
+    os.close(write_end)
+    os.waitpid(child, 0)
+    return took
 
 
 @pytest.mark.parametrize("form", ["sync", "async"])
@@ -137,23 +165,62 @@ def test_a_fork_gets_a_line_of_its_own(place: dict[str, Any], tmp_path: Path) ->
 def test_a_fork_does_not_keep_the_engine_alive(tmp_path: Path) -> None:
     with Client(transport="subprocess", cli_path=script(tmp_path, "echo")) as client:
         client.version()
-        read_end, write_end = os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if child == 0:
-            os.close(write_end)
-            os.read(read_end, 1)
-            os._exit(0)
         pid = int((tmp_path / "starts").read_text().split()[0])
-        started = time.monotonic()
-        client.close()
         # Were the pipe still open in the fork, only a kill after a wait would end the engine.
-        assert time.monotonic() - started < 1.5
+        assert forked_while(client.close) < 1.5
         assert not is_running(pid)
-        os.close(read_end)
-        os.close(write_end)
-        os.waitpid(child, 0)
+
+
+def test_a_fork_does_not_keep_an_engine_alive_that_has_yet_to_greet(tmp_path: Path) -> None:
+    with Client(transport="subprocess", cli_path=script(tmp_path, "silent")) as client:
+        with pytest.raises(DeadlineExceededError):
+            client.judge("x", rubric_name="r", timeout_s=1)
+        assert forked_while(client.close) < 1.5
+    pid = int((tmp_path / "starts").read_text().split()[0])
+    assert not is_running(pid)
+
+
+def test_a_session_is_watched_before_its_engine_greets(tmp_path: Path) -> None:
+    one = Session([str(script(tmp_path, "silent"))])
+    assert one in forks._live
+    one.close()
+
+
+def test_a_fork_does_not_wait_for_a_lock_that_another_thread_held() -> None:
+    def answer(_path: str, _body: bytes) -> Any:
+        return reply(info())
+
+    with Server(answer) as server:
+        code = f"""
+        import os, signal, threading, warnings
+        from agent_eval_rpc import Client
+        warnings.simplefilter("ignore", DeprecationWarning)
+        client = Client(base_url={server.url!r}, transport="http")
+        client.version()
+        pools = client._state._line.via._client._transport._pools
+        held, done = threading.Event(), threading.Event()
+        def hold():
+            for pool in pools:
+                pool._optional_thread_lock.__enter__()
+            held.set()
+            done.wait()
+            for pool in pools:
+                pool._optional_thread_lock.__exit__()
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            print(client.version().package, flush=True)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        done.set()
+        thread.join()
+        client.close()
+        """
+        done = run_python(code)
+    assert (done.stdout, done.stderr) == (f"{info()['package']}\n0\n", "")
 
 
 def test_a_client_goes_to_another_process(place: dict[str, Any]) -> None:
@@ -268,6 +335,20 @@ def test_a_transport_object_is_used_as_it_is() -> None:
     assert (method, params.pop("timeoutMs") in range(1_990, 2_001)) == ("judge", True)
     assert params == {"content": "x", "rubricName": "r"}
     assert len(recorder.calls) == 2
+
+
+def test_a_transport_object_is_closed_by_close_alone() -> None:
+    recorder = Recorder()
+    client = Client(transport=recorder)
+    for make in (copy.copy, copy.deepcopy):
+        twin = make(client)
+        twin.judge("x", rubric_name="r")
+        del twin
+        gc.collect()
+    assert not recorder.closed
+    assert client.judge("x", rubric_name="r").rationale == "recorded"
+    client.close()
+    assert recorder.closed
 
 
 def test_an_async_transport_object_is_used_as_it_is() -> None:

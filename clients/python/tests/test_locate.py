@@ -72,6 +72,30 @@ def test_our_own_command_is_never_the_engine(
     assert _locate.find_engine(str(shim)) == ([str(real)], "PATH")
 
 
+@pytest.mark.parametrize("source", ["cli_path", "AGENT_EVAL_CLI"])
+def test_our_own_command_is_known_by_its_bare_name_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: str
+) -> None:
+    command(tmp_path / "agent-eval", f"#!{sys.executable}\nfrom agent_eval_rpc._cli import main\n")
+    given = "agent-eval" if source == "cli_path" else None
+    if given is None:
+        monkeypatch.setenv(source, "agent-eval")
+    with pytest.raises(TransportError, match="No agent-eval engine found"):
+        _locate.find_engine(given)
+    command(tmp_path / "agent-eval")
+    assert _locate.find_engine(given) == ([str(tmp_path / "agent-eval")], source)
+
+
+def test_a_file_named_relative_to_the_folder_is_not_looked_up_on_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    command(here / "agent-eval")
+    monkeypatch.chdir(here)
+    assert _locate.find_engine("agent-eval").argv == [str(here / "agent-eval")]
+
+
 def test_without_node_the_remedy_is_named(tmp_path: Path) -> None:
     engine = command(tmp_path / "main.cjs")
     with pytest.raises(TransportError, match=r"none on PATH.*agent-eval-rpc\[node\]"):

@@ -1,8 +1,10 @@
 """The stdio transport against engines that misbehave."""
 
+import asyncio
 import os
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import psutil
 import pytest
 
 from agent_eval_rpc import (
+    AsyncClient,
     Client,
     DeadlineExceededError,
     RubricNotFoundError,
@@ -19,6 +22,7 @@ from agent_eval_rpc import (
     ValidationError,
 )
 from agent_eval_rpc._transports import session
+from agent_eval_rpc.errors import EngineStartError
 from support import script
 
 Make = Callable[..., Client]
@@ -131,6 +135,57 @@ def test_two_deaths_before_the_greeting_are_an_error(make_client: Make, tmp_path
     with pytest.raises(TransportError, match=r"does not start.*exit code 3.*boom") as caught:
         say(client, "x")
     assert caught.value.details == {"exitCode": 3}
+
+
+def test_an_engine_that_is_set_up_wrongly_says_so(make_client: Make, tmp_path: Path) -> None:
+    client = start(make_client, tmp_path, "refuses")
+    said = "AGENT_EVAL_X must be a number, not usage."
+    with pytest.raises(EngineStartError, match=f"refuses to start: {said}") as caught:
+        say(client, "x")
+    assert isinstance(caught.value, TransportError)
+    assert caught.value.details == {
+        "exitCode": 2,
+        "engineError": {"code": "validation_error", "message": said},
+    }
+    assert [line.split(" ", 1)[1] for line in starts(tmp_path)] == ["rpc --session"]
+
+
+def test_the_deadline_covers_the_start_of_the_engine(make_client: Make, tmp_path: Path) -> None:
+    client = start(make_client, tmp_path, "silent")
+    began = time.monotonic()
+    with pytest.raises(DeadlineExceededError, match=r"within 0\.3 s"):
+        say(client, "x", timeout_s=0.3)
+    assert time.monotonic() - began < 5
+    client.close()
+    assert not psutil.pid_exists(int(starts(tmp_path)[0].split()[0]))
+
+
+def test_a_start_that_outlasts_a_call_goes_on_for_the_next(
+    make_client: Make, tmp_path: Path
+) -> None:
+    client = start(make_client, tmp_path, "slow")
+    with pytest.raises(DeadlineExceededError):
+        say(client, "x", timeout_s=0.5)
+    # The engine is told what is left once it runs.
+    assert int(say(client, "timeout", timeout_s=20)) < 18_980
+    assert len(starts(tmp_path)) == 1
+
+
+def test_who_waits_for_a_start_keeps_their_own_deadline(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AsyncClient(
+            transport="subprocess", cli_path=script(tmp_path, "silent")
+        ) as client:
+            first = asyncio.create_task(client.judge("x", rubric_name="r", timeout_s=3))
+            await asyncio.sleep(0.1)
+            began = time.monotonic()
+            with pytest.raises(DeadlineExceededError):
+                await client.judge("y", rubric_name="r", timeout_s=0.2)
+            assert time.monotonic() - began < 2
+            with pytest.raises(DeadlineExceededError):
+                await first
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("mode", ["usage", "silent"])

@@ -1,6 +1,6 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Issue } from './issues.js';
-import { wireType } from './wire-types.js';
+import { described, wireType } from './wire-types.js';
 
 /** What a code means everywhere: over HTTP, at a shell and in Python. */
 export interface ErrorRow {
@@ -122,16 +122,16 @@ export const errorBody = wireType(
   'ErrorBody',
   'Why a request failed.',
   z.object({
-    code: z.string().describe('One of the codes of the error table.'),
-    message: z.string().describe('What happened and what to do next.'),
-    details: z.record(z.string(), z.unknown()).describe('Facts for programs, by code.'),
+    code: described('One of the codes of the error table.', z.string()),
+    message: described('What happened and what to do next.', z.string()),
+    details: described('Facts for programs, by code.', z.record(z.string(), z.unknown())),
   }),
 );
 
 export const errorEnvelope = wireType(
   'ErrorEnvelope',
   'The shape of every error.',
-  z.object({ error: errorBody.describe('The error.') }),
+  z.object({ error: errorBody }),
 );
 
 export type ErrorBody = z.output<typeof errorBody>;

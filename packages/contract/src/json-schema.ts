@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { wireTypes } from './wire-types.js';
 
 export type JsonSchema = { [key: string]: unknown };

@@ -1,65 +1,68 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { rubric } from './rubric.js';
-import { wireType } from './wire-types.js';
+import { described, wireType } from './wire-types.js';
 
 export const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
+
+const filled = () => z.string().check(z.minLength(1, 'must not be empty'));
+const optionalText = (description: string) => described(description, z.optional(filled()));
+const text = (description: string) => described(description, z.string());
+const texts = (description: string) => described(description, z.array(z.string()));
+const count = (description: string) => described(description, z.int().check(z.minimum(0)));
 
 export const providerChoice = wireType(
   'ProviderChoice',
   'The model endpoint for this request alone; taken on stdio, over HTTP only where the server allows it.',
   z.strictObject({
-    name: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('Provider name, such as "openai"; default: an OpenAI-compatible endpoint.'),
-    baseUrl: z.string().min(1).optional().describe('Base URL of the endpoint.'),
-    apiKey: z.string().min(1).optional().describe('Key for that base URL.'),
+    name: optionalText('Provider name, such as "openai"; default: an OpenAI-compatible endpoint.'),
+    baseUrl: optionalText('Base URL of the endpoint.'),
+    apiKey: optionalText('Key for that base URL.'),
   }),
 );
 
 export const scoreMode = z.enum(['text', 'checks']);
 
-const common = {
-  content: z.string().min(1).describe('The text to judge.'),
-  context: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .describe(
-      'Shown to the judge beside the content; customary keys: question, source, reference, metadata.',
-    ),
-  model: z.string().min(1).optional().describe('Model to ask instead of the configured one.'),
-  scoreMode: scoreMode
-    .optional()
-    .describe(
-      '"text": the model gives scores; "checks": it answers the yes/no questions of the rubric.',
-    ),
-  temperature: z.number().min(0).max(2).optional().describe('Sampling temperature; default 0.'),
-  seed: z.int().optional().describe('Sampling seed, for endpoints that take one.'),
-  maxTokens: z.int().min(1).max(1_000_000).optional().describe('Limit on the tokens of the reply.'),
-  timeoutMs: z
-    .int()
-    .min(1)
-    .max(MAX_TIMEOUT_MS)
-    .optional()
-    .describe('Deadline of the whole judgement in milliseconds; default 180000.'),
-  includeRaw: z.boolean().optional().describe('Return the text of the model reply as `raw`.'),
-  provider: providerChoice.optional(),
-};
+const common = () => ({
+  content: described('The text to judge.', filled()),
+  context: described(
+    'Shown to the judge beside the content; customary keys: question, source, reference, metadata.',
+    z.optional(z.record(z.string(), z.unknown())),
+  ),
+  model: optionalText('Model to ask instead of the configured one.'),
+  scoreMode: described(
+    '"text": the model gives scores; "checks": it answers the yes/no questions of the rubric.',
+    z.optional(scoreMode),
+  ),
+  temperature: described(
+    'Sampling temperature; default 0.',
+    z.optional(z.number().check(z.minimum(0), z.maximum(2))),
+  ),
+  seed: described('Sampling seed, for endpoints that take one.', z.optional(z.int())),
+  maxTokens: described(
+    'Limit on the tokens of the reply.',
+    z.optional(z.int().check(z.minimum(1), z.maximum(1_000_000))),
+  ),
+  timeoutMs: described(
+    'Deadline of the whole judgement in milliseconds; default 180000.',
+    z.optional(z.int().check(z.minimum(1), z.maximum(MAX_TIMEOUT_MS))),
+  ),
+  includeRaw: described('Return the text of the model reply as `raw`.', z.optional(z.boolean())),
+  provider: described('The model endpoint for this request alone.', z.optional(providerChoice)),
+});
 
 export const judgeByName = wireType(
   'JudgeByName',
   'Judge with a rubric that the engine knows by name.',
   z.strictObject({
-    rubricName: z.string().min(1).describe('Name of a rubric of the engine.'),
-    ...common,
+    rubricName: described('Name of a rubric of the engine.', filled()),
+    ...common(),
   }),
 );
 
 export const judgeByRubric = wireType(
   'JudgeByRubric',
   'Judge with the rubric that the request carries.',
-  z.strictObject({ rubric: rubric.describe('The rubric itself.'), ...common }),
+  z.strictObject({ rubric, ...common() }),
 );
 
 export const judgeRequest = wireType(
@@ -72,14 +75,16 @@ export const usage = wireType(
   'Usage',
   'Tokens and money of the model calls behind an answer.',
   z.object({
-    inputTokens: z.int().min(0).describe('Tokens sent.'),
-    outputTokens: z.int().min(0).describe('Tokens received.'),
-    cachedInputTokens: z.int().min(0).optional().describe('Sent tokens the provider had cached.'),
-    costUsd: z
-      .number()
-      .min(0)
-      .nullable()
-      .describe('Cost in US dollars; null when the price is unknown.'),
+    inputTokens: count('Tokens sent.'),
+    outputTokens: count('Tokens received.'),
+    cachedInputTokens: described(
+      'Sent tokens the provider had cached.',
+      z.optional(z.int().check(z.minimum(0))),
+    ),
+    costUsd: described(
+      'Cost in US dollars; null when the price is unknown.',
+      z.nullable(z.number().check(z.minimum(0))),
+    ),
   }),
 );
 
@@ -87,9 +92,12 @@ export const checkAnswer = wireType(
   'CheckAnswer',
   'How one yes/no question was answered.',
   z.object({
-    question: z.string().describe('The question.'),
-    expect: z.enum(['yes', 'no']).describe('The answer that speaks for the dimension.'),
-    p: z.number().min(0).max(1).describe('Probability of the expected answer, 0 to 1.'),
+    question: text('The question.'),
+    expect: described('The answer that speaks for the dimension.', z.enum(['yes', 'no'])),
+    p: described(
+      'Probability of the expected answer, 0 to 1.',
+      z.number().check(z.minimum(0), z.maximum(1)),
+    ),
   }),
 );
 
@@ -99,36 +107,39 @@ export const judgeResult = wireType(
   'JudgeResult',
   'A verdict.',
   z.object({
-    composite: z.number().min(0).max(1).describe('Weighted score from 0 to 1.'),
-    dimensions: z
-      .record(z.string(), z.number())
-      .describe('Score of each rubric dimension, on the scale of that dimension.'),
-    failureModes: z.array(z.string()).describe('Ids of the negative patterns found.'),
-    wins: z.array(z.string()).describe('Ids of the positive patterns found.'),
-    rationale: z.string().describe('Why, in the words of the model.'),
-    rubricVersion: z.string().describe('Name and hash of the rubric; equal means comparable.'),
-    model: z.string().describe('Model as reported by the provider.'),
-    durationMs: z.int().min(0).describe('Duration of this call in milliseconds.'),
-    usage: usage
-      .nullable()
-      .describe('Tokens and cost; null when the provider did not report them.'),
-    cached: z.boolean().describe('True when no model was asked.'),
-    attempts: z.int().min(0).describe('Requests sent to the provider.'),
-    judgeVersion: z
-      .string()
-      .describe('Hash of the prompt version, score mode and sampling; equal means comparable.'),
-    scoreMode: scoreMode.describe('How the scores were made.'),
-    replyMode: z
-      .string()
-      .describe('How the reply was asked for: "json_schema" or "token_probabilities".'),
-    droppedParams: z.array(z.string()).describe('Parameters the endpoint refused.'),
-    warnings: z.array(z.string()).describe('What to know before trusting the score.'),
-    notAssessed: z.array(notAssessed).describe('Lists that this mode could not fill.'),
-    checks: z
-      .record(z.string(), z.array(checkAnswer))
-      .optional()
-      .describe('Answers behind each dimension, when scored by checks.'),
-    raw: z.string().optional().describe('Text of the model reply, when asked for.'),
+    composite: described(
+      'Weighted score from 0 to 1.',
+      z.number().check(z.minimum(0), z.maximum(1)),
+    ),
+    dimensions: described(
+      'Score of each rubric dimension, on the scale of that dimension.',
+      z.record(z.string(), z.number()),
+    ),
+    failureModes: texts('Ids of the negative patterns found.'),
+    wins: texts('Ids of the positive patterns found.'),
+    rationale: text('Why, in the words of the model.'),
+    rubricVersion: text('Name and hash of the rubric; equal means comparable.'),
+    model: text('Model as reported by the provider.'),
+    durationMs: count('Duration of this call in milliseconds.'),
+    usage: described(
+      'Tokens and cost; null when the provider did not report them.',
+      z.nullable(usage),
+    ),
+    cached: described('True when no model was asked.', z.boolean()),
+    attempts: count('Requests sent to the provider.'),
+    judgeVersion: text(
+      'Hash of the prompt version, score mode and sampling; equal means comparable.',
+    ),
+    scoreMode: described('How the scores were made.', z.enum(['text', 'checks'])),
+    replyMode: text('How the reply was asked for: "json_schema" or "token_probabilities".'),
+    droppedParams: texts('Parameters the endpoint refused.'),
+    warnings: texts('What to know before trusting the score.'),
+    notAssessed: described('Lists that this mode could not fill.', z.array(notAssessed)),
+    checks: described(
+      'Answers behind each dimension, when scored by checks.',
+      z.optional(z.record(z.string(), z.array(checkAnswer))),
+    ),
+    raw: described('Text of the model reply, when asked for.', z.optional(z.string())),
   }),
 );
 

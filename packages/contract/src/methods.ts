@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import { judgeRequest, judgeResult } from './judge.js';
 import {
   emptyRequest,
@@ -13,8 +13,8 @@ export interface MethodRow {
   http: 'GET' | 'POST';
   /** Path with `{name}` for each parameter taken from it. */
   path: string;
-  params: z.ZodType;
-  result: z.ZodType;
+  params: z.core.$ZodType;
+  result: z.core.$ZodType;
   /** Whether a bearer token is needed where the server has one. */
   auth: boolean;
   stdio: boolean;

@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import { ERRORS } from './errors.js';
 import { type JsonSchema, jsonSchemaBundle } from './json-schema.js';
 import { METHODS, type MethodRow } from './methods.js';
@@ -84,7 +84,7 @@ const json = (id: string): JsonSchema => ({
   'application/json': { schema: { $ref: componentRef(id) } },
 });
 
-function typeId(schema: z.ZodType): string {
+function typeId(schema: z.core.$ZodType): string {
   const id = wireTypes.get(schema)?.id;
   if (id === undefined) throw new Error('A method uses a type that has no name on the wire');
   return id;

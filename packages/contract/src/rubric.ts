@@ -1,5 +1,5 @@
-import * as z from 'zod';
-import { wireType } from './wire-types.js';
+import * as z from 'zod/mini';
+import { described, wireType } from './wire-types.js';
 
 /** Smallest sum of dimension weights that a composite can be divided by. */
 export const MIN_TOTAL_WEIGHT = 1e-9;
@@ -11,29 +11,39 @@ export const MAX_CHECKS = 50;
 const ID_PATTERN = /^[^\u0000-\u001f\u007f-\u009f]{1,128}$/u;
 
 const id = (what: string) =>
-  z
-    .string()
-    .regex(ID_PATTERN, 'must have 1 to 128 characters and no control characters')
-    .describe(`${what}: 1 to 128 characters, no control characters.`);
+  described(
+    `${what}: 1 to 128 characters, no control characters.`,
+    z
+      .string()
+      .check(z.regex(ID_PATTERN, 'must have 1 to 128 characters and no control characters')),
+  );
 
-const text = (description: string) => z.string().describe(description);
+const text = (description: string) => described(description, z.string());
+
+const filled = (description: string) =>
+  described(description, z.string().check(z.minLength(1, 'must not be empty')));
+
+const weight = (description: string) =>
+  described(description, z._default(z.number().check(z.minimum(0)), 1));
 
 export const check = wireType(
   'Check',
   'One narrow yes/no question about the content.',
   z.strictObject({
-    question: z.string().min(1).describe('The question, answerable with yes or no.'),
-    expect: z.enum(['yes', 'no']).describe('The answer that speaks for the dimension or pattern.'),
-    weight: z.number().min(0).default(1).describe('Share of this question among its siblings.'),
+    question: filled('The question, answerable with yes or no.'),
+    expect: described(
+      'The answer that speaks for the dimension or pattern.',
+      z.enum(['yes', 'no']),
+    ),
+    weight: weight('Share of this question among its siblings.'),
   }),
 );
 
-const checks = z
-  .array(check)
-  .min(1)
-  .max(MAX_CHECKS)
-  .optional()
-  .describe('Yes/no questions that answer for it when scoring by checks.');
+const checks = () =>
+  described(
+    'Yes/no questions that answer for it when scoring by checks.',
+    z.optional(z.array(check).check(z.minLength(1), z.maxLength(MAX_CHECKS))),
+  );
 
 export const rubricDimension = wireType(
   'RubricDimension',
@@ -41,10 +51,10 @@ export const rubricDimension = wireType(
   z.strictObject({
     id: id('Name of the dimension, unique in its list'),
     description: text('What a high score means.'),
-    weight: z.number().min(0).default(1).describe('Share of the dimension in the composite.'),
-    min: z.number().default(0).describe('Lowest score of the scale.'),
-    max: z.number().default(1).describe('Highest score of the scale; above min.'),
-    checks,
+    weight: weight('Share of the dimension in the composite.'),
+    min: described('Lowest score of the scale.', z._default(z.number(), 0)),
+    max: described('Highest score of the scale; above min.', z._default(z.number(), 1)),
+    checks: checks(),
   }),
 );
 
@@ -52,7 +62,7 @@ const pattern = () =>
   z.strictObject({
     id: id('Name of the pattern, unique in its list'),
     description: text('How to recognise it.'),
-    checks,
+    checks: checks(),
   });
 
 export const failureMode = wireType(
@@ -69,14 +79,19 @@ export const rubric = wireType(
   z.strictObject({
     name: id('Name of the rubric'),
     description: text('What the rubric is for.'),
-    systemPrompt: z.string().min(1).describe('Instructions the judge model reads first.'),
-    dimensions: z.array(rubricDimension).min(1).max(MAX_DIMENSIONS).describe('What is scored.'),
-    failureModes: z
-      .array(failureMode)
-      .max(MAX_PATTERNS)
-      .default([])
-      .describe('Negative patterns to look for.'),
-    wins: z.array(win).max(MAX_PATTERNS).default([]).describe('Positive patterns to look for.'),
+    systemPrompt: filled('Instructions the judge model reads first.'),
+    dimensions: described(
+      'What is scored.',
+      z.array(rubricDimension).check(z.minLength(1), z.maxLength(MAX_DIMENSIONS)),
+    ),
+    failureModes: described(
+      'Negative patterns to look for.',
+      z._default(z.array(failureMode).check(z.maxLength(MAX_PATTERNS)), []),
+    ),
+    wins: described(
+      'Positive patterns to look for.',
+      z._default(z.array(win).check(z.maxLength(MAX_PATTERNS)), []),
+    ),
   }),
 );
 

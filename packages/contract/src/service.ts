@@ -1,6 +1,6 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { rubric } from './rubric.js';
-import { wireType } from './wire-types.js';
+import { described, wireType } from './wire-types.js';
 
 /** Version of the wire format, apart from the package version. Clients refuse another major. */
 export const WIRE_VERSION = '1.1.0';
@@ -11,33 +11,35 @@ export const emptyRequest = wireType('EmptyRequest', 'No parameters.', z.strictO
 export const getRubricRequest = wireType(
   'GetRubricRequest',
   'Which rubric to show.',
-  z.strictObject({ name: z.string().min(1).describe('Name of the rubric.') }),
+  z.strictObject({
+    name: described('Name of the rubric.', z.string().check(z.minLength(1, 'must not be empty'))),
+  }),
 );
 
 export const rubricSummary = wireType(
   'RubricSummary',
   'A rubric of the engine, in short.',
   z.object({
-    name: z.string().describe('Name to judge by.'),
-    description: z.string().describe('What the rubric is for.'),
-    rubricVersion: z.string().describe('Name and hash of the rubric.'),
-    dimensions: z.array(z.string()).describe('Ids of its dimensions.'),
-    hasChecks: z.boolean().describe('True when it can score by checks, which small models need.'),
+    name: described('Name to judge by.', z.string()),
+    description: described('What the rubric is for.', z.string()),
+    rubricVersion: described('Name and hash of the rubric.', z.string()),
+    dimensions: described('Ids of its dimensions.', z.array(z.string())),
+    hasChecks: described('True when it can score by checks, which small models need.', z.boolean()),
   }),
 );
 
 export const rubricList = wireType(
   'RubricList',
   'The rubrics the engine knows by name.',
-  z.object({ rubrics: z.array(rubricSummary).describe('Sorted by name.') }),
+  z.object({ rubrics: described('Sorted by name.', z.array(rubricSummary)) }),
 );
 
 export const rubricDetail = wireType(
   'RubricDetail',
   'One rubric with its version hash.',
   z.object({
-    rubric: rubric.describe('The rubric.'),
-    rubricVersion: z.string().describe('Name and hash of the rubric.'),
+    rubric: rubric,
+    rubricVersion: described('Name and hash of the rubric.', z.string()),
   }),
 );
 
@@ -45,10 +47,10 @@ export const versionInfo = wireType(
   'VersionInfo',
   'What is running.',
   z.object({
-    package: z.string().describe('Package name of the engine.'),
-    version: z.string().describe('Package version of the engine.'),
-    wireVersion: z.string().describe('Version of the wire format.'),
-    apiSurface: z.array(z.string()).describe('Methods the engine answers.'),
+    package: described('Package name of the engine.', z.string()),
+    version: described('Package version of the engine.', z.string()),
+    wireVersion: described('Version of the wire format.', z.string()),
+    apiSurface: described('Methods the engine answers.', z.array(z.string())),
   }),
 );
 
@@ -57,7 +59,7 @@ export const health = wireType(
   'The server answers.',
   z.object({
     status: z.literal('ok'),
-    uptimeSec: z.number().min(0).describe('Seconds since the server started.'),
+    uptimeSec: described('Seconds since the server started.', z.number().check(z.minimum(0))),
   }),
 );
 

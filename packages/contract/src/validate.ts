@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod/mini';
 import { validationError } from './errors.js';
 import { type Issue, issuePath } from './issues.js';
 import { type JudgeRequest, judgeByName, judgeByRubric } from './judge.js';
@@ -47,8 +47,12 @@ export function parseRubric(value: unknown): Rubric {
   return parsed;
 }
 
-function parseWith<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {
-  const parsed = schema.safeParse(value);
+function parseWith<T extends z.core.$ZodType>(
+  schema: T,
+  value: unknown,
+  what: string,
+): z.output<T> {
+  const parsed = z.safeParse(schema, value);
   if (parsed.success) return parsed.data;
   throw validationError(what, parsed.error.issues.flatMap(plainIssues));
 }

@@ -44,8 +44,9 @@ def find_engine(cli_path: str | None = None) -> Engine:
     """
     named = _settings.engine_from_env()
     for path in (cli_path, named):
-        if path is not None and not _is_shim(path):
-            return _given(path, "AGENT_EVAL_CLI" if path == named else "cli_path")
+        found = None if path is None else _resolve(path)
+        if path is not None and (found is None or not _is_shim(found)):
+            return _given(path, found, "AGENT_EVAL_CLI" if path == named else "cli_path")
     for script, source in ((_bundled(), "bundled"), (_checkout(), "source checkout")):
         if script is not None and script.is_file():
             return Engine([find_node(), *NODE_FLAGS, str(script)], source)
@@ -108,8 +109,14 @@ def _packaged_node() -> str | None:
     return str(path) if path.is_file() else None
 
 
-def _given(path: str, source: str) -> Engine:
+def _resolve(path: str) -> str | None:
+    """The file that a path or the bare name of a command stands for."""
     found = path if os.path.isfile(path) else shutil.which(path)
+    # Absolute: a bare name would be looked up on PATH again by whatever runs it.
+    return None if found is None else os.path.abspath(found)
+
+
+def _given(path: str, found: str | None, source: str) -> Engine:
     if found is None:
         raise TransportError(
             f"{source} names {path!r}, which is not there: give the path of the engine's "

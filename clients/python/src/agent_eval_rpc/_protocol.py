@@ -107,6 +107,14 @@ def with_deadline(call: Call[Any], left_s: float) -> Params:
     return {**call.params, "timeoutMs": max(1, int(engine_s * 1000))}
 
 
+def after_start(params: Params, spent_s: float) -> Params:
+    """Takes the time that starting the engine took off the engine's deadline."""
+    timeout_ms = params.get("timeoutMs")
+    if not isinstance(timeout_ms, int) or spent_s < 0.01:
+        return params
+    return {**params, "timeoutMs": max(1, timeout_ms - int(spent_s * 1000))}
+
+
 def http_request(method: str, params: Params) -> tuple[str, str, Params | None]:
     """Verb, path and body of a call; parameters named in the path go there."""
     row = METHODS[method]

@@ -77,7 +77,7 @@ class Client:
         self._settings = options.resolve()
         self._state = _State()
         # Closes what is open when the client is forgotten, and at the end of the interpreter.
-        self._finalizer = weakref.finalize(self, self._state.close)
+        weakref.finalize(self, self._state.abandon)
 
     def judge(  # noqa: PLR0913 - the options of a judgement
         self,
@@ -163,7 +163,7 @@ class Client:
 
     def close(self) -> None:
         """Closes connections and ends the engine process; calls in flight fail."""
-        self._finalizer()
+        self._state.close()
 
     def __enter__(self) -> "Self":
         return self
@@ -257,6 +257,11 @@ class _State:
             line, self._line = self._line, None
         if line is not None:
             line.via.close()
+
+    def abandon(self) -> None:
+        """Closes what a forgotten client opened; a transport of the caller's is theirs to close."""
+        if self._line is not None and self._line.kind != "custom":
+            self.close()
 
     def after_fork(self) -> None:
         """Makes new locks: another thread may have held them."""

@@ -12,6 +12,7 @@
     ├── BudgetExceededError                    a request or cost limit is used up
     ├── ConfigurationError                     no model, no local model file, no store
     ├── TransportError                         the engine could not be reached, or went away
+    │   └── EngineStartError                   the engine does not start; the message says why
     ├── ServiceUnavailableError                shutting down, or the queue is full
     ├── DeadlineExceededError (also a TimeoutError)
     ├── CancelledError                         the call was cancelled
@@ -45,6 +46,15 @@ from agent_eval_rpc._generated.errors import (
     ValidationError,
 )
 
+
+class EngineStartError(TransportError):
+    """The engine does not start, for instance because one of its settings is wrong.
+
+    ``details`` has its ``exitCode`` and, if it said why, ``engineError`` with ``code`` and
+    ``message``.
+    """
+
+
 __all__ = [
     "AgentEvalError",
     "AuthenticationError",
@@ -54,6 +64,7 @@ __all__ = [
     "ConflictError",
     "ContextOverflowError",
     "DeadlineExceededError",
+    "EngineStartError",
     "InternalError",
     "JudgeError",
     "NotFoundError",

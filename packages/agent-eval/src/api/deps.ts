@@ -1,4 +1,8 @@
-import type { JudgeRequest, VersionInfo } from '@tangle-network/agent-eval-contract';
+import type {
+  AgentEvalError,
+  JudgeRequest,
+  VersionInfo,
+} from '@tangle-network/agent-eval-contract';
 import type { Clock } from '../core/clock.js';
 import type { YesNoModel } from '../providers/local/types.js';
 import type { ModelClient } from '../providers/types.js';
@@ -16,6 +20,8 @@ export interface ApiDeps {
   clock: Clock;
   defaultTimeoutMs: number;
   allowUncalibrated: boolean;
+  /** Told of every error that is a fault of the engine. */
+  onFault(error: AgentEvalError): void;
   resolveModel(choice: Pick<JudgeRequest, 'model' | 'provider'>): Promise<JudgeModel>;
 }
 

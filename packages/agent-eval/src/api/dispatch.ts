@@ -7,7 +7,7 @@ import {
   parseParams,
   validationError,
 } from '@tangle-network/agent-eval-contract';
-import { cleanDeep, nearNames } from '../core/text.js';
+import { cleanDeep, NestedTooDeep, nearNames } from '../core/text.js';
 import type { ApiDeps, Call } from './deps.js';
 import { judge } from './judge.js';
 
@@ -36,7 +36,7 @@ export async function dispatch(
   call: Call,
 ): Promise<unknown> {
   if (!isMethodName(method)) throw unknownMethod(method);
-  const result = await HANDLERS[method](deps, cleanDeep(params), call);
+  const result = await HANDLERS[method](deps, cleanParams(params), call);
   const checked = METHODS[method].result.safeParse(result);
   if (!checked.success) {
     throw new AgentEvalError('internal_error', `The result of ${method} breaks its own schema.`, {
@@ -44,6 +44,15 @@ export async function dispatch(
     });
   }
   return result;
+}
+
+function cleanParams(params: unknown): unknown {
+  try {
+    return cleanDeep(params);
+  } catch (error) {
+    if (!(error instanceof NestedTooDeep)) throw error;
+    throw validationError('Invalid parameters', [{ path: '', message: error.message }]);
+  }
 }
 
 function unknownMethod(method: string): AgentEvalError {

@@ -2,14 +2,12 @@ import {
   AgentEvalError,
   type JudgeRequest,
   type JudgeResult,
+  type Rubric,
 } from '@tangle-network/agent-eval-contract';
 import { type Deadline, startDeadline } from '../core/deadline.js';
 import { type Judgement, judgeByText } from '../judge/judge.js';
 import { judgeByChecks } from '../judge/judge-by-checks.js';
-import type { RubricEntry } from '../rubrics/entry.js';
 import type { ApiDeps, Call, JudgeModel } from './deps.js';
-
-type Subject = Pick<RubricEntry, 'rubric' | 'calibration'>;
 
 export async function judge(
   deps: ApiDeps,
@@ -42,20 +40,18 @@ async function decide(
     const rubric = named?.rubric ?? inlineRubric(request);
     return judgeByText(rubric, request, model.client, model.model, deadline);
   }
-  const subject: Subject = named ?? {
-    rubric: inlineRubric(request),
-    calibration: await deps.rubrics.calibration(),
-  };
+  // The same question has the same constants, however the rubric came.
+  const calibration = [...(named?.calibration ?? []), ...(await deps.rubrics.calibration())];
   return judgeByChecks(
-    subject.rubric,
+    named?.rubric ?? inlineRubric(request),
     request,
     model.model,
-    { calibration: subject.calibration, allowUncalibrated: deps.allowUncalibrated },
+    { calibration, allowUncalibrated: deps.allowUncalibrated },
     deadline,
   );
 }
 
-function inlineRubric(request: JudgeRequest): Subject['rubric'] {
+function inlineRubric(request: JudgeRequest): Rubric {
   if ('rubric' in request) return request.rubric;
   throw new AgentEvalError('internal_error', 'A request without a rubric passed validation.');
 }

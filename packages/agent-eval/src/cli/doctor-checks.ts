@@ -1,16 +1,14 @@
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { type Environment, variable } from '../config/env.js';
 import type { Resolved } from '../config/resolve.js';
-import { type RemoteRoute, type Route, route } from '../config/routing.js';
-import { timeoutSignal } from '../core/clock.js';
-import { displayUrl, redactor } from '../core/redact.js';
-import { beginning } from '../core/text.js';
+import { type Route, route } from '../config/routing.js';
 import { localPaths } from '../entries/local-paths.js';
 import { VERSION_INFO } from '../entries/version-info.js';
 import { CATALOGUE } from '../models/catalogue.js';
 import type { ModelPaths } from '../models/paths.js';
 import { listModels, resolveModel } from '../models/resolve-model.js';
 import { findRuntime } from '../models/runtime.js';
+import { endpointCheck } from './doctor-endpoint.js';
 
 /** One thing looked at. */
 export interface DoctorCheck {
@@ -22,8 +20,6 @@ export interface DoctorCheck {
   mend?: string;
 }
 
-const ENDPOINT_TIMEOUT_MS = 5_000;
-
 export async function runChecks(env: Environment, resolved: Resolved): Promise<DoctorCheck[]> {
   const chosen = chosenRoute(env, resolved);
   return [
@@ -34,7 +30,7 @@ export async function runChecks(env: Environment, resolved: Resolved): Promise<D
       found: `${VERSION_INFO.version}, wire ${VERSION_INFO.wireVersion}`,
     },
     clientCheck(env),
-    ...(chosen.kind === 'none' ? [chosen.check] : await routeChecks(chosen.route)),
+    ...(chosen.kind === 'none' ? [chosen.check] : await routeChecks(chosen.route, env)),
     ...(await localChecks(env, resolved, chosen)),
     storeCheck(),
   ];
@@ -80,56 +76,18 @@ function clientCheck(env: Environment): DoctorCheck {
   };
 }
 
-async function routeChecks(chosen: Route): Promise<DoctorCheck[]> {
+async function routeChecks(chosen: Route, env: Environment): Promise<DoctorCheck[]> {
   if (chosen.kind === 'local')
     return [{ name: 'model', state: 'ok', found: `local/${chosen.model}` }];
   const key: DoctorCheck =
     chosen.keySource === null
       ? { name: 'key', state: 'note', found: 'none set; fine for a local server' }
       : { name: 'key', state: 'ok', found: `from ${chosen.keySource}` };
-  return [{ name: 'model', state: 'ok', found: chosen.model }, key, await endpointCheck(chosen)];
-}
-
-/** Asks the endpoint for its models: whether it answers, and whether it takes the key. */
-async function endpointCheck({ url, apiKey }: RemoteRoute): Promise<DoctorCheck> {
-  const target = `${url.origin}${url.path}/models${url.query}`;
-  const name = 'endpoint';
-  const shown = displayUrl(target);
-  const hide = redactor([apiKey ?? undefined, url.basicAuth ?? undefined]);
-  try {
-    const response = await fetch(target, {
-      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      signal: timeoutSignal(ENDPOINT_TIMEOUT_MS),
-      redirect: 'manual',
-    });
-    await response.body?.cancel();
-    if (response.status === 401 || response.status === 403) {
-      return {
-        name,
-        state: 'problem',
-        found: `${shown} refuses the key (${response.status})`,
-        mend: 'check the API key',
-      };
-    }
-    if (response.status >= 500) {
-      return {
-        name,
-        state: 'problem',
-        found: `${shown} fails (${response.status})`,
-        mend: 'try again later, or check the server',
-      };
-    }
-    return { name, state: 'ok', found: `${shown} answers (${response.status})` };
-  } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = cause instanceof Error ? beginning(hide(cause.message), 120) : 'no reason given';
-    return {
-      name,
-      state: 'problem',
-      found: `${shown} does not answer (${reason})`,
-      mend: 'check the base URL and that the server runs',
-    };
-  }
+  return [
+    { name: 'model', state: 'ok', found: chosen.model },
+    key,
+    await endpointCheck(chosen, env),
+  ];
 }
 
 /** Missing parts of a local model are a problem only where one was chosen. */

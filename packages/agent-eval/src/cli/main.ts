@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { asAgentEvalError } from '../api/dispatch.js';
+import { processEnvironment, variable } from '../config/env.js';
+import { resolveSettings } from '../config/resolve.js';
 import { catchTheRest, exitCode, tolerateClosedPipe, USAGE_EXIT_CODE } from '../entries/process.js';
 import { VERSION_INFO } from '../entries/version-info.js';
 import { addConfigCommand } from './commands/config.js';
@@ -16,7 +18,7 @@ import { type Output, processOutput, tellError } from './output.js';
 /** Reads the command line, runs the command, ends the process with its exit code. */
 export async function runCli(args: readonly string[]): Promise<void> {
   const output = processOutput();
-  const debug = args.includes('--debug');
+  const debug = args.includes('--debug') || debugVariable();
   tolerateClosedPipe();
   catchTheRest(debug);
   let code = 0;
@@ -28,6 +30,12 @@ export async function runCli(args: readonly string[]): Promise<void> {
   }
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   process.exit(code);
+}
+
+/** The variable is looked at before any other setting, which may be what is wrong. */
+function debugVariable(): boolean {
+  const value = variable(processEnvironment(), 'AGENT_EVAL_DEBUG');
+  return resolveSettings(value === undefined ? {} : { AGENT_EVAL_DEBUG: value }).settings.debug;
 }
 
 export function createProgram(context: CommandContext): Command {

@@ -44,8 +44,16 @@ export function parseBaseUrl(value: string, from: string): BaseUrl {
 
 function basicAuth(url: URL): string | null {
   if (url.username === '' && url.password === '') return null;
-  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  return Buffer.from(pair).toString('base64');
+  return Buffer.from(`${unescaped(url.username)}:${unescaped(url.password)}`).toString('base64');
+}
+
+/** Undoes percent escapes; a text with a broken escape is taken as it is. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Whether a host name, as a URL gives it, is this machine. */

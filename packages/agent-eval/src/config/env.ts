@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 
 /** The environment as the engine reads it. This module alone touches `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,15 +14,25 @@ export function variable(env: Environment, name: string): string | undefined {
   return value === undefined || value === '' ? undefined : value;
 }
 
-/** Proxy variables in either case, as `HTTPS_PROXY` and `https_proxy`. */
+/** Proxy variables in either case, as `HTTPS_PROXY` and `https_proxy`; `host:port` means http. */
 export function proxySettings(env: Environment): ProxySettings {
-  const either = (name: string): string | undefined =>
-    variable(env, name.toLowerCase()) ?? variable(env, name);
   return {
-    httpProxy: either('HTTP_PROXY'),
-    httpsProxy: either('HTTPS_PROXY'),
-    noProxy: either('NO_PROXY'),
+    httpProxy: proxyUrl(env, 'HTTP_PROXY'),
+    httpsProxy: proxyUrl(env, 'HTTPS_PROXY'),
+    noProxy: variable(env, 'no_proxy') ?? variable(env, 'NO_PROXY'),
   };
+}
+
+function proxyUrl(env: Environment, name: string): string | undefined {
+  const value = variable(env, name.toLowerCase()) ?? variable(env, name);
+  if (value === undefined) return undefined;
+  const url = value.includes('://') ? value : `http://${value}`;
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return url;
+  throw new AgentEvalError(
+    'validation_error',
+    `${name} must be the address of an HTTP proxy, such as http://proxy.example:8080.`,
+    { issues: [{ path: name, message: 'is not the address of an HTTP proxy' }] },
+  );
 }
 
 export interface ProxySettings {
@@ -30,12 +41,18 @@ export interface ProxySettings {
   noProxy: string | undefined;
 }
 
-const SECRET_NAMES = /(_API_KEY|_TOKEN|_SECRET|_PASSWORD)$/i;
+const SECRET_NAMES = /(KEY|TOKEN|SECRET|PASSWORD|PAT)$/i;
+const OURS = /^(AGENT_EVAL|OPENAI)_/i;
+/** Settings of the package clients themselves: a private mirror needs its password. */
+const CLIENTS = /^(UV|PIP|NPM)_/i;
 
-/** The environment for a package client that we start: everything but keys, which it has no use for. */
+/** The environment for a package client that we start: nothing of ours and no keys it has no use for. */
 export function childEnvironment(env: Environment): Record<string, string> {
   const kept = Object.entries(env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !SECRET_NAMES.test(entry[0]),
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      !OURS.test(entry[0]) &&
+      (CLIENTS.test(entry[0]) || !SECRET_NAMES.test(entry[0])),
   );
   return Object.fromEntries(kept);
 }

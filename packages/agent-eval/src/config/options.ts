@@ -142,13 +142,13 @@ export const OPTIONS = {
     help: 'port to listen on; 0 picks a free one',
   },
   token: {
-    flag: null,
+    flag: '--token <token>',
     env: ['AGENT_EVAL_TOKEN'],
     type: 'string',
     fallback: null,
     secret: true,
     commands: ['serve'],
-    help: 'bearer token that callers must send',
+    help: 'bearer token that callers must send; others on this machine can see flags, so prefer the variable',
   },
   tokenFile: {
     flag: '--token-file <file>',

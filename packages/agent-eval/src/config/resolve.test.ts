@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { childEnvironment, proxySettings } from './env.js';
 import { OPTION_ROWS } from './options.js';
 import { resolveSettings } from './resolve.js';
 
@@ -39,6 +40,42 @@ describe('resolveSettings', () => {
   });
 });
 
+describe('proxy variables', () => {
+  it('are read in either case, with or without a scheme', () => {
+    expect(proxySettings({ HTTPS_PROXY: 'http://p.example:1', no_proxy: '.corp' })).toEqual({
+      httpProxy: undefined,
+      httpsProxy: 'http://p.example:1',
+      noProxy: '.corp',
+    });
+    expect(proxySettings({ http_proxy: 'p.example:8080' }).httpProxy).toBe('http://p.example:8080');
+  });
+
+  it('are refused by name when they are no address', () => {
+    expect(() => proxySettings({ HTTP_PROXY: 'socks5://p.example:1' })).toThrow('HTTP_PROXY');
+  });
+});
+
+describe('the environment of a package client', () => {
+  it('has its own settings, and nothing of ours and no other keys', () => {
+    const env = {
+      PATH: '/bin',
+      PIP_INDEX_URL: 'https://u:pw@mirror.example',
+      NPM_TOKEN: 't',
+      UV_INDEX_MIRROR_PASSWORD: 'pw',
+      AGENT_EVAL_LLM_BASE_URL: 'https://u:pw@h.example',
+      OPENAI_API_KEY: 'k',
+      AWS_SECRET_ACCESS_KEY: 'k',
+      GH_PAT: 'k',
+    };
+    expect(Object.keys(childEnvironment(env)).sort()).toEqual([
+      'NPM_TOKEN',
+      'PATH',
+      'PIP_INDEX_URL',
+      'UV_INDEX_MIRROR_PASSWORD',
+    ]);
+  });
+});
+
 describe('the option table', () => {
   it('names each flag and each variable once', () => {
     const flags = OPTION_ROWS.flatMap((row) => (row.flag === null ? [] : [row.flag.split(' ')[0]]));
@@ -47,7 +84,8 @@ describe('the option table', () => {
     expect(new Set(variables).size).toBe(variables.length);
   });
 
-  it('never takes a secret from the command line', () => {
-    for (const row of OPTION_ROWS) if (row.secret === true) expect(row.flag).toBeNull();
+  it('takes no secret from the command line but the token of the server', () => {
+    const flags = OPTION_ROWS.filter((row) => row.secret === true && row.flag !== null);
+    expect(flags.map((row) => row.key)).toEqual(['token']);
   });
 });

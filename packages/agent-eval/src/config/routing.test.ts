@@ -11,6 +11,7 @@ interface Case {
   env: Record<string, string>;
   model_arg?: string;
   base_url_arg?: string;
+  api_key_arg?: string;
   provider?: { name?: string; baseUrl?: string; apiKey?: string };
   url?: string;
   key?: string | null;
@@ -21,14 +22,10 @@ interface Case {
 }
 
 function decide(example: Case) {
-  const args = example.base_url_arg === undefined ? {} : { baseUrl: example.base_url_arg };
-  const { settings } = resolveSettings(example.env, args);
-  return route({
-    settings,
-    env: example.env,
-    model: example.model_arg,
-    provider: example.provider,
-  });
+  const args = { baseUrl: example.base_url_arg, apiKey: example.api_key_arg };
+  const { settings, sources } = resolveSettings(example.env, args);
+  const { env, model_arg: model, provider } = example;
+  return route({ settings, sources, env, model, provider });
 }
 
 function failure(run: () => unknown): AgentEvalError {

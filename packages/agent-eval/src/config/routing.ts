@@ -2,7 +2,7 @@ import { AgentEvalError, type ProviderChoice } from '@tangle-network/agent-eval-
 import { type BaseUrl, parseBaseUrl } from './base-url.js';
 import { type Environment, variable } from './env.js';
 import { type KnownProvider, PROVIDERS } from './known-providers.js';
-import type { Settings } from './resolve.js';
+import type { Resolved, Settings } from './resolve.js';
 
 /** Where one judgement goes. */
 export type Route = LocalRoute | RemoteRoute;
@@ -28,6 +28,8 @@ type RoutingSettings = Pick<Settings, 'baseUrl' | 'apiKey' | 'model' | 'allowIns
 
 export interface RoutingInput {
   settings: RoutingSettings;
+  /** Where base URL and key came from, when that is known. */
+  sources?: Pick<Resolved['sources'], 'baseUrl' | 'apiKey'> | undefined;
   env: Environment;
   /** Model named by the request. */
   model?: string | undefined;
@@ -51,9 +53,10 @@ export function route(input: RoutingInput): Route {
   return refuseKeyInClear(chosen, input.settings.allowInsecureHttp);
 }
 
-function configured({ settings, env }: RoutingInput, model: string): RemoteRoute | null {
+function configured(input: RoutingInput, model: string): RemoteRoute | null {
+  const { settings, env } = input;
   const sets = [
-    { url: settings.baseUrl, from: 'AGENT_EVAL_LLM_BASE_URL', key: ownKey(settings, env) },
+    { url: settings.baseUrl, from: 'AGENT_EVAL_LLM_BASE_URL', key: ownKey(input) },
     {
       url: variable(env, 'OPENAI_BASE_URL') ?? null,
       from: 'OPENAI_BASE_URL',
@@ -74,9 +77,10 @@ interface Key {
 const NO_KEY: Key = { apiKey: null, keySource: null };
 
 /** AGENT_EVAL_LLM_API_KEY belongs to AGENT_EVAL_LLM_BASE_URL: a base URL given as a flag gets it only on the same origin. */
-function ownKey(settings: RoutingSettings, env: Environment): Key {
-  const paired = variable(env, 'AGENT_EVAL_LLM_BASE_URL');
+function ownKey({ settings, sources, env }: RoutingInput): Key {
   if (settings.apiKey === null || settings.baseUrl === null) return NO_KEY;
+  if (sources?.apiKey === 'flag') return { apiKey: settings.apiKey, keySource: 'argument' };
+  const paired = variable(env, 'AGENT_EVAL_LLM_BASE_URL');
   const elsewhere =
     paired !== undefined &&
     parseBaseUrl(paired, 'AGENT_EVAL_LLM_BASE_URL').origin !==
@@ -109,19 +113,23 @@ function atProvider(
   known: KnownProvider,
   model: string,
 ): RemoteRoute {
-  const key = fromVariables(input.env, known.keys);
-  if (key.apiKey === null) {
-    throw new AgentEvalError(
-      'llm_not_configured',
-      `The model "${name}/${model}" goes to ${name}: set ${known.keys.join(' or ')}.`,
-      { variables: known.keys },
-    );
-  }
   if (known.baseUrl === null) {
     throw new AgentEvalError(
       'llm_not_configured',
       `${name} has an address of its own for each customer: set AGENT_EVAL_LLM_BASE_URL and AGENT_EVAL_LLM_API_KEY.`,
       { variables: ['AGENT_EVAL_LLM_BASE_URL', 'AGENT_EVAL_LLM_API_KEY'] },
+    );
+  }
+  // A key that has a base URL of its own goes to no other.
+  const paired = variable(input.env, 'OPENAI_BASE_URL') !== undefined;
+  const names = known.keys.filter((key) => !(paired && key === 'OPENAI_API_KEY'));
+  const key = fromVariables(input.env, names);
+  if (key.apiKey === null) {
+    const wanted = names.length > 0 ? names.join(' or ') : 'provider.apiKey';
+    throw new AgentEvalError(
+      'llm_not_configured',
+      `The model "${name}/${model}" goes to ${name}: set ${wanted}.`,
+      { variables: names },
     );
   }
   const url = parseBaseUrl(known.baseUrl, name);
@@ -133,7 +141,7 @@ function byRequest(input: RoutingInput, choice: ProviderChoice, model: string): 
   const own: Key =
     choice.apiKey === undefined ? NO_KEY : { apiKey: choice.apiKey, keySource: 'request' };
   if (choice.baseUrl !== undefined) {
-    const url = parseBaseUrl(choice.baseUrl, 'provider.baseUrl');
+    const url = requestedUrl(choice.baseUrl);
     return { kind: 'remote', provider, model, url, ...own };
   }
   const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
@@ -148,6 +156,19 @@ function byRequest(input: RoutingInput, choice: ProviderChoice, model: string): 
   if (own.apiKey === null) return atProvider(input, provider, known, bare);
   const url = parseBaseUrl(known.baseUrl, provider);
   return { kind: 'remote', provider, model: bare, url, ...own };
+}
+
+/** A wrong address in a request is the request's fault, not that of the settings. */
+function requestedUrl(baseUrl: string): BaseUrl {
+  const path = 'provider.baseUrl';
+  try {
+    return parseBaseUrl(baseUrl, path);
+  } catch (error) {
+    if (!(error instanceof AgentEvalError)) throw error;
+    throw new AgentEvalError('validation_error', error.message, {
+      issues: [{ path, message: 'must be a URL that starts with http:// or https://' }],
+    });
+  }
 }
 
 function refuseKeyInClear(chosen: RemoteRoute, allowed: boolean): RemoteRoute {

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from './clock.js';
 import { startDeadline } from './deadline.js';
 import { displayUrl, redactor } from './redact.js';
 import { DEFAULT_RETRY, retryAfterMs, retryDelayMs } from './retry.js';
-import { beginning, cleanDeep, cleanText, nearNames } from './text.js';
+import { beginning, cleanDeep, cleanText, NestedTooDeep, nearNames } from './text.js';
 
 describe('text', () => {
   it('replaces lone surrogates and NUL, and nothing else', () => {
@@ -27,6 +27,11 @@ describe('text', () => {
   it('keeps __proto__ as an ordinary key', () => {
     const cleaned = cleanDeep(JSON.parse('{"__proto__": "x"}'));
     expect(Object.keys(cleaned as object)).toEqual(['__proto__']);
+  });
+
+  it('refuses a value that is nested too deep to be walked', () => {
+    const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+    expect(() => cleanDeep(deep)).toThrow(NestedTooDeep);
   });
 
   it('finds near names', () => {
@@ -74,7 +79,7 @@ describe('retries', () => {
 describe('secrets', () => {
   it('are hidden in every spelling', () => {
     const secret = 'sk-"a+b/c"=1';
-    const hide = redactor([secret, undefined, 'abc']);
+    const hide = redactor([secret, 'abc']);
     const text = [
       secret,
       encodeURIComponent(secret),

@@ -2,10 +2,10 @@
 const MIN_SECRET_LENGTH = 6;
 
 /** Makes a function that hides every spelling of the given secrets in a text. */
-export function redactor(secrets: readonly (string | undefined)[]): (text: string) => string {
+export function redactor(secrets: readonly string[]): (text: string) => string {
   const spellings = new Set<string>();
   for (const secret of secrets) {
-    if (secret === undefined || secret.length < MIN_SECRET_LENGTH) continue;
+    if (secret.length < MIN_SECRET_LENGTH) continue;
     spellings.add(secret);
     spellings.add(encodeURIComponent(secret));
     spellings.add(JSON.stringify(secret).slice(1, -1));

@@ -6,13 +6,23 @@ export function cleanText(text: string): string {
   return wellFormed.includes('\u0000') ? wellFormed.replace(NUL, '\ufffd') : wellFormed;
 }
 
-/** `cleanText` for every string and key inside a JSON value. Unchanged values are returned as they are. */
-export function cleanDeep(value: unknown): unknown {
+/** Deepest nesting of a value that is worked on; more would exhaust the stack somewhere. */
+export const MAX_DEPTH = 200;
+
+export class NestedTooDeep extends Error {
+  constructor() {
+    super(`is nested more than ${MAX_DEPTH} deep`);
+  }
+}
+
+/** `cleanText` for every string and key inside a JSON value. Throws `NestedTooDeep`. */
+export function cleanDeep(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return cleanText(value);
-  if (Array.isArray(value)) return value.map(cleanDeep);
   if (typeof value !== 'object' || value === null) return value;
+  if (depth >= MAX_DEPTH) throw new NestedTooDeep();
+  if (Array.isArray(value)) return value.map((member) => cleanDeep(member, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [cleanText(key), cleanDeep(member)]),
+    Object.entries(value).map(([key, member]) => [cleanText(key), cleanDeep(member, depth + 1)]),
   );
 }
 

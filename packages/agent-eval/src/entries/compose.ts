@@ -1,3 +1,4 @@
+import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
 import { type Environment, proxySettings } from '../config/env.js';
 import type { Resolved } from '../config/resolve.js';
@@ -34,7 +35,7 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     createTransport: transportFactory(env, oneShot),
   });
   const local = localModels({ ...settings, env });
-  const routeOf = modelRoutes(settings, env);
+  const routeOf = modelRoutes(resolved, env);
   const resolveModel: ApiDeps['resolveModel'] = async ({ model, provider }) => {
     const chosen = routeOf(model, provider);
     if (chosen.kind === 'local') return { kind: 'checks', model: await local.get(chosen.model) };
@@ -47,6 +48,7 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
       clock: systemClock,
       defaultTimeoutMs: settings.timeoutMs,
       allowUncalibrated: settings.allowUncalibrated,
+      onFault: settings.debug ? tellFault : () => {},
       resolveModel,
     },
     resolved,
@@ -57,7 +59,15 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
   };
 }
 
-function transportFactory(env: Environment, oneShot: boolean): RegistryOptions['createTransport'] {
+function tellFault(error: AgentEvalError): void {
+  const cause = error.cause instanceof Error ? error.cause : error;
+  process.stderr.write(`${error.message}\n${cause.stack}\n`);
+}
+
+export function transportFactory(
+  env: Environment,
+  oneShot: boolean,
+): RegistryOptions['createTransport'] {
   const proxy = proxySettings(env);
   return async ({ origin, loopback }, connections) => {
     const scheme = origin.startsWith('https:') ? proxy.httpsProxy : proxy.httpProxy;

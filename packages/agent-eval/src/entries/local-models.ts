@@ -1,6 +1,8 @@
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { Environment } from '../config/env.js';
 import { systemClock } from '../core/clock.js';
+import { catalogueModel } from '../models/catalogue.js';
+import type { LocalModelFile } from '../models/resolve-model.js';
 import type { YesNoModel } from '../providers/local/types.js';
 import { localPaths } from './local-paths.js';
 
@@ -64,13 +66,24 @@ async function openModel(name: string, options: LocalModelsOptions): Promise<Yes
     name: found.name,
     file: found.file,
     bytes: found.bytes,
-    fileSha256: () => fileHash(paths, found.file),
+    fileSha256: async () => checkHash(found, await fileHash(paths, found.file)),
     loadRuntime: () => loadRuntime(paths),
     clock: systemClock,
     idleMs: IDLE_MS,
     queueLimit: options.queueLimit,
     threads: options.localThreads,
   });
+}
+
+/** A fetched file that has changed since would judge without anybody noticing. */
+function checkHash(found: LocalModelFile, sha256: string): string {
+  const expected = found.role === 'own' ? sha256 : catalogueModel(found.name)?.sha256;
+  if (sha256 === expected) return sha256;
+  throw new AgentEvalError(
+    'local_model_invalid',
+    `${found.file} is not the file that was fetched: agent-eval model rm ${found.name}, then agent-eval model fetch ${found.name}.`,
+    { expected, found: sha256 },
+  );
 }
 
 function notAJudge(name: string): AgentEvalError {

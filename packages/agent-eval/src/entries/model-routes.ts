@@ -1,6 +1,6 @@
 import type { ProviderChoice } from '@tangle-network/agent-eval-contract';
 import type { Environment } from '../config/env.js';
-import type { Settings } from '../config/resolve.js';
+import type { Resolved } from '../config/resolve.js';
 import { type LocalRoute, route } from '../config/routing.js';
 import type { Endpoint } from '../providers/registry.js';
 
@@ -12,12 +12,12 @@ const MAX_REMEMBERED = 256;
 
 /** Routes by model name, each decided once; a request with an endpoint of its own is decided each time. */
 export function modelRoutes(
-  settings: Settings,
+  { settings, sources }: Resolved,
   env: Environment,
 ): (model: string | undefined, provider: ProviderChoice | undefined) => ModelRoute {
   const remembered = new Map<string, ModelRoute>();
   const decide = (model?: string, provider?: ProviderChoice): ModelRoute => {
-    const chosen = route({ settings, env, model, provider });
+    const chosen = route({ settings, sources, env, model, provider });
     if (chosen.kind === 'local') return chosen;
     const { origin, path, query, basicAuth, loopback } = chosen.url;
     const endpoint = { origin, path, query, basicAuth, loopback, apiKey: chosen.apiKey };

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError } from '../api/dispatch.js';
 import { processEnvironment } from '../config/env.js';
@@ -25,8 +26,15 @@ export async function runRpc(mode: RpcMode, args: Arguments = {}): Promise<void>
   } catch (error) {
     const known = asAgentEvalError(error);
     process.stderr.write(`error (${known.code}): ${known.message}\n`);
-    process.exit(exitCode(known));
+    // Who asked one question gets one answer, also when the settings are wrong.
+    if (mode.kind === 'one-shot') writeLine({ error: known.toBody() });
+    process.exit(mode.kind === 'one-shot' ? known.row.exit : exitCode(known));
   }
+}
+
+/** Written at once, since the process ends right after. */
+function writeLine(value: unknown): void {
+  writeSync(process.stdout.fd, `${JSON.stringify(value)}\n`);
 }
 
 async function serveCalls(mode: RpcMode, args: Arguments): Promise<number> {
@@ -55,8 +63,8 @@ async function runMode(
   switch (mode.kind) {
     case 'session': {
       const { runSession } = await import('../rpc/session.js');
-      stop.signal.addEventListener('abort', () => process.stdin.destroy());
-      await runSession({ ...streams, hello: VERSION_INFO, deps, clock: systemClock });
+      const { signal } = stop;
+      await runSession({ ...streams, hello: VERSION_INFO, deps, clock: systemClock, signal });
       return stop.exitCode() ?? 0;
     }
     case 'batch': {

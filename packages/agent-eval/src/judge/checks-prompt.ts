@@ -1,6 +1,8 @@
 /** Part of every judgeVersion in checks mode. */
 export const CHECKS_PROMPT_VERSION = 'checks-1';
 
+/** Heading of the text that is judged. */
+const TEXT = 'Text';
 const SYSTEM = 'You answer questions about a text.';
 
 /** A prompt for yes/no questions: what comes before the question is shared by all of them. */
@@ -25,13 +27,13 @@ export function checksPrompt(
     ...Object.entries(context ?? {})
       .filter(([, value]) => value !== null)
       .map(([key, value]) => ({ label: label(key), text: textOf(value) })),
-    { label: 'Text', text: content },
+    { label: TEXT, text: content },
   ];
   const quotes = '"'.repeat(Math.max(3, 1 + longestQuoteRun(fields.map((field) => field.text))));
   return {
     system: SYSTEM,
     parts: fields.flatMap(({ label: name, text }) => [
-      { text: `${name}`, trusted: name === 'Text' },
+      { text: name, trusted: name === TEXT },
       { text: `:\n${quotes}\n`, trusted: true },
       { text, trusted: false },
       { text: `\n${quotes}\n\n`, trusted: true },
@@ -40,8 +42,11 @@ export function checksPrompt(
   };
 }
 
+/** A key as a heading: one line, no quotes, and never the heading of the text that is judged. */
 function label(key: string): string {
-  return key.charAt(0).toUpperCase() + key.slice(1);
+  const line = key.replace(/[\s"\u0000-\u001f]+/g, ' ').trim();
+  const heading = line.charAt(0).toUpperCase() + line.slice(1);
+  return heading === '' || heading === TEXT ? `Context ${heading}`.trim() : heading;
 }
 
 function textOf(value: unknown): string {
@@ -49,8 +54,9 @@ function textOf(value: unknown): string {
 }
 
 function longestQuoteRun(texts: readonly string[]): number {
-  return Math.max(
-    0,
-    ...texts.flatMap((text) => (text.match(/"+/g) ?? []).map((run) => run.length)),
-  );
+  let longest = 0;
+  for (const text of texts) {
+    for (const run of text.matchAll(/"+/g)) longest = Math.max(longest, run[0].length);
+  }
+  return longest;
 }

@@ -35,7 +35,9 @@ export async function judgeByChecks(
 ): Promise<Judgement> {
   const asked = withChecks(rubric, settings.allowUncalibrated);
   const { fileSha256 } = await model.describe();
-  const calibration = settings.calibration.filter((row) => row.model === fileSha256);
+  const calibration = firstForEachQuestion(
+    settings.calibration.filter((row) => row.model === fileSha256),
+  );
   const questions = questionsOf(asked);
   const prompt = checksPrompt(options.content, options.context, questions);
   const { answers, inputTokens, outputTokens } = await model.answer(prompt, {
@@ -74,6 +76,16 @@ export async function judgeByChecks(
     notAssessed: verdict.notAssessed,
     checks: verdict.checks,
   };
+}
+
+/** Rubrics share questions; of several rows for one question the first counts. */
+function firstForEachQuestion(rows: readonly Calibration[]): Calibration[] {
+  const seen = new Map<string, Calibration>();
+  for (const row of rows) {
+    const key = `${row.expect} ${row.question}`;
+    if (!seen.has(key)) seen.set(key, row);
+  }
+  return [...seen.values()];
 }
 
 function withChecks(rubric: Rubric, allowUncalibrated: boolean): Rubric {

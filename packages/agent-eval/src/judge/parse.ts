@@ -40,12 +40,31 @@ export function parseReply(rubric: Rubric, reply: ReplyFacts): Outcome {
 
 type JsonObject = Record<string, unknown>;
 
-const FENCE = /^```[a-z]*\s*\n([\s\S]*)\n\s*```$/i;
-
 /** Strict JSON first; then the same without a code fence around the whole. */
 function readObject(text: string): JsonObject | undefined {
-  const trimmed = text.replace(/^[\s\ufeff\u200b]+|[\s\ufeff\u200b]+$/g, '');
-  return strictObject(trimmed) ?? strictObject(FENCE.exec(trimmed)?.[1] ?? '');
+  const trimmed = trimInvisible(text);
+  return strictObject(trimmed) ?? strictObject(withoutFence(trimmed));
+}
+
+const FENCE = '```';
+
+/** What stands inside a code fence around the whole text; empty where there is none. */
+function withoutFence(text: string): string {
+  const start = text.indexOf('\n');
+  const end = text.lastIndexOf(FENCE);
+  const fenced = text.startsWith(FENCE) && text.endsWith(FENCE) && start >= 0 && start < end;
+  return fenced ? text.slice(start + 1, end) : '';
+}
+
+const INVISIBLE = new Set([' ', '\t', '\r', '\n', '\u00a0', '\u200b', '\u2060', '\ufeff']);
+
+/** Takes white space, zero-width characters and a byte-order mark off both ends, in linear time. */
+function trimInvisible(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && INVISIBLE.has(text.charAt(start))) start += 1;
+  while (end > start && INVISIBLE.has(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
 }
 
 function strictObject(text: string): JsonObject | undefined {
@@ -111,13 +130,18 @@ function readScores(
   return { scores: Object.fromEntries(entries) };
 }
 
-const DECIMAL =
-  /^[\s\u200b\ufeff\u2060]*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)[\s\u200b\ufeff\u2060]*$/i;
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+/** No score needs more characters than this. */
+const MAX_NUMBER_CHARS = 64;
 
 /** A JSON number, or a string that is a plain decimal; never a fraction, a percentage or a word. */
 function readNumber(value: unknown): number | undefined {
-  const number = typeof value === 'string' ? Number(DECIMAL.exec(value)?.[1] ?? Number.NaN) : value;
+  const number = typeof value === 'string' ? readDecimal(trimInvisible(value)) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+function readDecimal(text: string): number | undefined {
+  return text.length <= MAX_NUMBER_CHARS && DECIMAL.test(text) ? Number(text) : undefined;
 }
 
 function readIds(

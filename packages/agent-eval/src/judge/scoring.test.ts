@@ -89,3 +89,19 @@ describe('reading a reply', () => {
     if (outcome.scored) expect(outcome.verdict.warnings).toHaveLength(example.warnings ?? 0);
   });
 });
+
+describe('hostile replies', () => {
+  const rubric = rubricOf([{ id: 'quality', description: '' }]);
+  const read = (text: string) => parseReply(rubric, { text, refusal: null, finishReason: 'stop' });
+
+  // Each took seconds to minutes with patterns that look back; a linear reader needs milliseconds.
+  it.each([
+    ['white space inside', `x${' '.repeat(500_000)}x`],
+    ['white space at the end', `x${'\n'.repeat(500_000)}`],
+    ['a fence and newlines', `\`\`\`json\n${'\n'.repeat(500_000)}x`],
+    ['digits', `{"dimensions":{"quality":"${'1'.repeat(500_000)}x"}}`],
+    ['dots in a score', `{"dimensions":{"quality":"${'1.'.repeat(250_000)}"}}`],
+  ])('%s are read in linear time', { timeout: 2_000 }, (_name, text) => {
+    expect(read(text).scored).toBe(false);
+  });
+});

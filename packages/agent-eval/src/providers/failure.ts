@@ -16,7 +16,10 @@ interface ErrorFields {
 }
 
 const QUOTA =
-  /insufficient_quota|billing|quota[ _]exceeded|exceeded your current quota|credit balance/i;
+  /insufficient_quota|billing.hard.limit|quota[ _]exceeded|exceeded your current quota|credit balance/i;
+const RATE_LIMIT = /rate_?limit/i;
+/** Longest part of a message that is searched for its meaning. */
+const SEARCHED = 2000;
 const OVERFLOW =
   /context[ _]length|maximum context|context window|too many tokens|prompt is too long/i;
 const FILTER = /content_filter|content_policy|responsible_?ai/i;
@@ -26,14 +29,16 @@ const NO_MODEL =
 /** Decides what a status other than 2xx, or an error body with status 200, means. */
 export function classifyFailure(status: number, body: string): ProviderFailure {
   const fields = errorFields(body);
-  const said = `${fields.code} ${fields.type} ${fields.message}`;
+  const said = `${fields.code} ${fields.type} ${fields.message}`.slice(0, SEARCHED);
+  const limited = RATE_LIMIT.test(`${fields.code} ${fields.type}`);
+  const quota = status === 402 || (QUOTA.test(said) && !limited);
   const reason = fields.message === '' ? '' : `: ${beginning(fields.message, 300)}`;
   const final = (code: ErrorCode, message: string): ProviderFailure => ({
     code,
     message: `${message}${reason}`,
     retry: false,
   });
-  if ((status === 429 || status === 402 || status === 403) && QUOTA.test(said)) {
+  if (quota && (status === 429 || status === 402 || status === 403)) {
     return final('quota_exhausted', `quota or billing (status ${status})`);
   }
   if (status === 429) {

@@ -2,6 +2,7 @@ import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { Clock, Random } from '../core/clock.js';
 import type { Deadline } from '../core/deadline.js';
 import { type RetryPolicy, retryAfterMs, retryDelayMs } from '../core/retry.js';
+import { ReplyTooLarge } from './body.js';
 import { type CompletionRead, readCompletion } from './completion.js';
 import { classifyFailure, type ProviderFailure } from './failure.js';
 import type { Limiter } from './limiter.js';
@@ -71,13 +72,19 @@ export class OpenAiCompatibleClient implements ModelClient {
     const { transport, path, clock } = this.#options;
     let reply: HttpReply;
     try {
-      reply = await transport.send({ path, headers: this.#headers, body, signal: deadline.signal });
+      reply = await transport.send({
+        method: 'POST',
+        path,
+        headers: this.#headers,
+        body,
+        signal: deadline.signal,
+      });
     } catch (error) {
       if (deadline.stopReason() !== null) throw error;
-      return { ok: false, failure: connectionFailure(error) };
+      return { ok: false, failure: exchangeFailure(error) };
     }
     const read = reply.status >= 200 && reply.status < 300 ? readCompletion(reply.text) : null;
-    if (read?.kind === 'completion') return { ok: true, reply: read };
+    if (read?.kind === 'completion') return { ok: true, reply: this.#withoutSecrets(read) };
     const status = read?.kind === 'error' ? read.status : reply.status;
     return {
       ok: false,
@@ -86,6 +93,17 @@ export class OpenAiCompatibleClient implements ModelClient {
           ? { code: 'provider_error', message: read.message, retry: true }
           : classifyFailure(status, reply.text),
       waitMs: retryAfterMs((name) => reply.header(name), clock.now()),
+    };
+  }
+
+  /** A model or gateway that repeats what it was sent must not carry a key into a result. */
+  #withoutSecrets(reply: CompletionRead): CompletionRead {
+    const { redact } = this.#options;
+    return {
+      ...reply,
+      text: redact(reply.text),
+      refusal: reply.refusal === null ? null : redact(reply.refusal),
+      model: reply.model === null ? null : redact(reply.model),
     };
   }
 
@@ -113,7 +131,10 @@ function requestBody(request: ModelRequest): string {
   return `{${fields.join(',')}}`;
 }
 
-function connectionFailure(error: unknown): ProviderFailure {
+function exchangeFailure(error: unknown): ProviderFailure {
+  if (error instanceof ReplyTooLarge) {
+    return { code: 'provider_error', message: error.message, retry: false };
+  }
   return {
     code: 'provider_error',
     message: `could not be reached (${causeOf(error)})`,

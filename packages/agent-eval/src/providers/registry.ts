@@ -44,20 +44,24 @@ export class ProviderRegistry {
     const client = known ?? this.#create(endpoint);
     if (known !== undefined) this.#clients.delete(key);
     this.#clients.set(key, client);
+    // A client that could not be made is tried anew by the next call.
+    client.catch(() => {
+      if (this.#clients.get(key) === client) this.#clients.delete(key);
+    });
     if (this.#clients.size > MAX_ENDPOINTS) this.#closeOldest();
     return client;
   }
 
   async close(): Promise<void> {
-    const clients = await Promise.all(this.#clients.values());
+    const clients = [...this.#clients.values()];
     this.#clients.clear();
-    await Promise.all(clients.map((client) => client.close()));
+    await Promise.allSettled(clients.map(async (client) => (await client).close()));
   }
 
   #closeOldest(): void {
     for (const [key, client] of this.#clients) {
       this.#clients.delete(key);
-      void client.then((oldest) => oldest.close());
+      void client.then((oldest) => oldest.close()).catch(() => {});
       return;
     }
   }
@@ -74,16 +78,27 @@ export class ProviderRegistry {
       retry: { ...DEFAULT_RETRY, attempts },
       clock: clock ?? systemClock,
       random: random ?? systemRandom,
-      redact: redactor([
-        endpoint.apiKey ?? undefined,
-        endpoint.basicAuth ?? undefined,
-        ...new URLSearchParams(endpoint.query).values(),
-      ]),
+      redact: redactor(secretsOf(endpoint)),
     });
   }
 }
 
-function authorization({ apiKey, basicAuth }: Endpoint): string | null {
+const SECRET_PARAMETER = /key|token|secret|sig|pass/i;
+
+/** Every spelling of an endpoint's secrets that could turn up in a text. */
+export function secretsOf({ apiKey, basicAuth, query }: Endpoint): string[] {
+  const pair = basicAuth === null ? '' : Buffer.from(basicAuth, 'base64').toString('utf8');
+  const parameters = [...new URLSearchParams(query)]
+    .filter(([name]) => SECRET_PARAMETER.test(name))
+    .map(([, value]) => value);
+  const password = pair.slice(pair.indexOf(':') + 1);
+  return [apiKey ?? '', basicAuth ?? '', pair, password, ...parameters].filter(
+    (text) => text !== '',
+  );
+}
+
+/** Value of the authorization header, null without a key. */
+export function authorization({ apiKey, basicAuth }: Endpoint): string | null {
   if (apiKey !== null) return `Bearer ${apiKey}`;
   return basicAuth === null ? null : `Basic ${basicAuth}`;
 }

@@ -33,7 +33,7 @@ function answered(
   library: HttpLibrary,
   agent: http.Agent | https.Agent,
   base: URL,
-  { path, headers, body, signal }: HttpRequest,
+  { method, path, headers, body, signal }: HttpRequest,
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const outgoing = library.request(
@@ -42,7 +42,7 @@ function answered(
         host: base.hostname.replace(/^\[|\]$/g, ''),
         port: base.port,
         path,
-        method: 'POST',
+        method,
         headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
         agent,
         signal,

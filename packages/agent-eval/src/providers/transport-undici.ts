@@ -23,9 +23,9 @@ export function undiciTransport(options: UndiciOptions): HttpTransport {
       const { statusCode, headers, body } = await dispatcher.request({
         origin: options.origin,
         path: request.path,
-        method: 'POST',
+        method: request.method,
         headers: request.headers,
-        body: request.body,
+        body: request.method === 'POST' ? request.body : null,
         signal: request.signal,
       });
       const header = (name: string): string | undefined => firstOf(headers[name]);

@@ -47,6 +47,7 @@ export interface HttpTransport {
 }
 
 export interface HttpRequest {
+  method: 'GET' | 'POST';
   path: string;
   headers: Record<string, string>;
   body: string;

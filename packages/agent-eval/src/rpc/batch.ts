@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
-import { type Line, lineText, MAX_LINE_BYTES, readLines } from './lines.js';
+import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from './lines.js';
 import { lineWriter } from './output.js';
 import { type Answer, answerOf } from './session.js';
 
@@ -33,7 +33,7 @@ export async function runBatch(options: BatchOptions): Promise<{ lines: number; 
     await writer.ready();
   };
   let number = 0;
-  for await (const line of readLines(input)) {
+  for await (const line of readLines(untilStopped(input, signal))) {
     number += 1;
     if (line.ok && lineText(line.text) === null) continue;
     totals.lines += 1;

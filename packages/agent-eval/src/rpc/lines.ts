@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** Longest line, in bytes, that is read. */
 export const MAX_LINE_BYTES = 4 * 1024 * 1024;
 
@@ -44,6 +46,26 @@ export async function* readLines(
     take(chunk.subarray(start));
   }
   if (size > 0) yield finish();
+}
+
+/** The chunks of a stream until it ends or `signal` fires; then what is waiting stays unread. */
+export async function* untilStopped(
+  input: Readable,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  const stop = (): void => {
+    input.destroy();
+  };
+  const stopped = (): boolean => signal?.aborted ?? false;
+  if (stopped()) return;
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    yield* input as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    if (!stopped()) throw error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
 }
 
 /** Text of a line without a byte-order mark; null for a blank one. */

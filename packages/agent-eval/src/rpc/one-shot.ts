@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
-import { validationError } from '@tangle-network/agent-eval-contract';
+import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
-import { lineText } from './lines.js';
+import { lineText, untilStopped } from './lines.js';
 import { lineWriter } from './output.js';
 import { type Answer, answerOf } from './session.js';
 
@@ -27,7 +27,9 @@ export async function runOneShot(options: OneShotOptions): Promise<{ ok: boolean
 }
 
 async function answerInput({ method, input, deps, signal }: OneShotOptions): Promise<Answer> {
-  const text = lineText(await readAll(input)) ?? '{}';
+  const text = lineText(await readAll(input, signal)) ?? '{}';
+  if (signal?.aborted === true)
+    return { error: new AgentEvalError('cancelled', 'Stopped.').toBody() };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -43,10 +45,10 @@ async function answerInput({ method, input, deps, signal }: OneShotOptions): Pro
   return answerOf(await deps(), fields.method, params, signal);
 }
 
-async function readAll(input: Readable): Promise<string> {
+async function readAll(input: Readable, signal: AbortSignal | undefined): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of input as AsyncIterable<Uint8Array>) {
+  for await (const chunk of untilStopped(input, signal)) {
     size += chunk.byteLength;
     if (size > MAX_INPUT_BYTES) {
       throw validationError('Invalid input', [

@@ -2,13 +2,15 @@ import type { Readable, Writable } from 'node:stream';
 import {
   AgentEvalError,
   type ErrorBody,
+  isMethodName,
+  METHODS,
   type VersionInfo,
   validationError,
 } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError, dispatch } from '../api/dispatch.js';
 import type { Clock } from '../core/clock.js';
-import { type Line, lineText, MAX_LINE_BYTES, readLines } from './lines.js';
+import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from './lines.js';
 import { type LineWriter, lineWriter } from './output.js';
 
 type RequestId = string | number;
@@ -20,6 +22,8 @@ export interface SessionOptions {
   /** Loads the engine; called after the hello, so that the caller is greeted at once. */
   deps: () => Promise<ApiDeps>;
   clock: Clock;
+  /** Ends the reading; calls in flight get the same grace as at the end of the input. */
+  signal?: AbortSignal;
   /** How long calls in flight may go on after the end of the input. */
   graceMs?: number;
 }
@@ -31,7 +35,7 @@ export async function runSession(options: SessionOptions): Promise<void> {
   const writer = lineWriter(options.output);
   writer.write({ hello: options.hello });
   const session = new Session(await options.deps(), writer);
-  for await (const line of readLines(options.input)) {
+  for await (const line of readLines(untilStopped(options.input, options.signal))) {
     session.receive(line);
     await writer.ready();
     if (writer.closed()) break;
@@ -88,7 +92,7 @@ class Session {
       this.#refuse(null, 'validation_error', 'id must be a string or an integer.');
       return;
     }
-    if ('cancel' in fields) {
+    if ('cancel' in fields && fields.cancel === true) {
       this.#inFlight.get(id)?.abort();
       return;
     }
@@ -136,10 +140,19 @@ export async function answerOf(
   signal?: AbortSignal,
 ): Promise<Answer> {
   try {
+    if (isMethodName(method) && !METHODS[method].stdio) throw notOnStdio(method);
     return { result: await dispatch(deps, method, params, { signal, allowProvider: true }) };
   } catch (error) {
-    return { error: asAgentEvalError(error).toBody() };
+    const known = asAgentEvalError(error);
+    if (known.code === 'internal_error') deps.onFault(known);
+    return { error: known.toBody() };
   }
+}
+
+function notOnStdio(method: string): AgentEvalError {
+  return validationError('Unknown method', [
+    { path: 'method', message: `${method} is answered over HTTP only` },
+  ]);
 }
 
 function isRequestId(id: unknown): id is RequestId {

@@ -58,7 +58,6 @@ class ErrorEnvelope(WireModel):
     """The shape of every error."""
 
     error: ErrorBody
-    """The error."""
 
 
 class FailureMode(RequestModel):
@@ -163,6 +162,7 @@ class JudgeByName(RequestModel):
     """Return the text of the model reply as `raw`."""
 
     provider: ProviderChoice | None = None
+    """The model endpoint for this request alone."""
 
 
 class RubricDimension(RequestModel):
@@ -252,7 +252,6 @@ class JudgeByRubric(RequestModel):
     """Judge with the rubric that the request carries."""
 
     rubric: Rubric
-    """The rubric itself."""
 
     content: Annotated[Text, Field(min_length=1)]
     """The text to judge."""
@@ -285,6 +284,7 @@ class JudgeByRubric(RequestModel):
     """Return the text of the model reply as `raw`."""
 
     provider: ProviderChoice | None = None
+    """The model endpoint for this request alone."""
 
 
 JudgeRequest = JudgeByName | JudgeByRubric
@@ -372,7 +372,6 @@ class RubricDetail(WireModel):
     """One rubric with its version hash."""
 
     rubric: Rubric
-    """The rubric."""
 
     rubric_version: str
     """Name and hash of the rubric."""

@@ -22,12 +22,14 @@ from agent_eval_rpc._retry import REFUSED
 from agent_eval_rpc._settings import Settings
 from agent_eval_rpc._transports import forks
 from agent_eval_rpc._transports.base import HTTP_CALLS
+from agent_eval_rpc._transports.clock import Deadline
 from agent_eval_rpc._transports.loops import PerLoop
 from agent_eval_rpc._transports.pools import AsyncPools, Pools
 from agent_eval_rpc.errors import AgentEvalError, DeadlineExceededError, TransportError
 
-#: Shorter than the 5 s after which the server closes an idle connection.
-KEEPALIVE_S = 4.0
+#: Well under the 75 s after which the server closes an idle connection, and the 60 s of many a
+#: load balancer before it: a call must not meet one that is being closed.
+KEEPALIVE_S = 50.0
 CONNECT_S = 5.0
 
 
@@ -38,17 +40,20 @@ class HttpTransport:
         self._settings = settings
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
+        self._pools: Pools | None = None
         self._closed = False
         forks.watch(self)
 
     def call(self, method: str, params: dict[str, Any], timeout_s: float) -> object:
         """Sends one call and waits for its answer."""
         client = self._connect()
+        deadline = Deadline(timeout_s)
         try:
-            response = client.request(**_request(method, params, timeout_s))
+            with client.stream(**_request(method, params, timeout_s)) as response:
+                content = _whole(response, deadline)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _translate(error, self._settings, timeout_s) from error
-        return _read(response)
+        return _read(response, content)
 
     def probe(self, timeout_s: float) -> AgentEvalError | None:
         """Asks for the version once; gives the reason why the server is not one to talk to.
@@ -82,11 +87,15 @@ class HttpTransport:
             client.close()
 
     def after_fork(self) -> None:
-        """Gives up the sockets, which are the parent's."""
+        """Gives up the sockets, which are the parent's.
+
+        Not by closing the client: that takes a lock, which another thread may have held.
+        """
         self._lock = threading.Lock()
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        pools, self._pools = self._pools, None
+        self._client = None
+        if pools is not None:
+            pools.after_fork()
 
     def _connect(self) -> httpx.Client:
         with self._lock:
@@ -94,9 +103,8 @@ class HttpTransport:
                 raise closed_error()
             if self._client is None:
                 pools = _pool_options(self._settings)
-                self._client = httpx.Client(
-                    transport=None if pools is None else Pools(**pools), **_options(self._settings)
-                )
+                self._pools = None if pools is None else Pools(**pools)
+                self._client = httpx.Client(transport=self._pools, **_options(self._settings))
             return self._client
 
 
@@ -117,7 +125,7 @@ class AsyncHttpTransport:
             response = await asyncio.wait_for(request, timeout_s)
         except (httpx.HTTPError, httpx.InvalidURL, asyncio.TimeoutError) as error:
             raise _translate(error, self._settings, timeout_s) from error
-        return _read(response)
+        return _read(response, response.content)
 
     async def aclose(self) -> None:
         """Closes the connections."""
@@ -203,12 +211,22 @@ def _request(method: str, params: dict[str, Any], timeout_s: float) -> dict[str,
     return request
 
 
-def _read(response: httpx.Response) -> object:
-    value = parse_json(response.content) if response.status_code == 200 else None
+def _whole(response: httpx.Response, deadline: Deadline) -> bytes:
+    """Reads the body. Ours is there already; behind a proxy httpx limits each read alone."""
+    parts: list[bytes] = []
+    for part in response.iter_bytes():
+        if deadline.left_s == 0:
+            raise deadline.error()
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _read(response: httpx.Response, content: bytes) -> object:
+    value = parse_json(content) if response.status_code == 200 else None
     if value is not None:
         return value
     retry_after = response.headers.get("retry-after")
-    raise http_error(response.status_code, response.content, retry_after)
+    raise http_error(response.status_code, content, retry_after)
 
 
 def _translate(error: Exception, settings: Settings, timeout_s: float) -> AgentEvalError:

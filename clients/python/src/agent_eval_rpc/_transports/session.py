@@ -10,12 +10,15 @@ import itertools
 import queue
 import subprocess
 import threading
+import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, cast
 
 from agent_eval_rpc._json import encode
 from agent_eval_rpc._protocol import error_from, mismatch, parse_json, too_large_error
+from agent_eval_rpc._transports import forks
+from agent_eval_rpc._transports.clock import Deadline
 from agent_eval_rpc.errors import TransportError
 
 HELLO_TIMEOUT_S = 15.0
@@ -30,9 +33,10 @@ STDERR_LINES = 20
 class NoHelloError(Exception):
     """The process ended, or kept silent, before it greeted."""
 
-    def __init__(self, message: str, exit_code: int | None) -> None:
+    def __init__(self, message: str, exit_code: int | None, said: list[str]) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+        self.said = said
 
 
 class SessionGoneError(Exception):
@@ -51,7 +55,10 @@ class Session:
         self._hello: Future[dict[str, Any]] = Future()
         self._closed = False
         self._stderr: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
+        self._started = time.monotonic()
         self._process = self._spawn(argv)
+        # From here on, not from the greeting: a fork in between would keep the engine alive.
+        forks.watch(self)
         self._threads = [
             threading.Thread(target=target, name=f"agent-eval-{target.__name__}", daemon=True)
             for target in (self._write, self._read, self._drain)
@@ -86,19 +93,27 @@ class Session:
         """Process id of the engine."""
         return self._process.pid
 
-    def greet(self) -> dict[str, Any]:
+    def greet(self, deadline: Deadline) -> dict[str, Any]:
         """Waits for the engine's first line and checks that it is one of ours.
 
+        Args:
+            deadline: The caller's; the engine's own is ``HELLO_TIMEOUT_S`` after its start.
+
         Raises:
+            DeadlineExceededError: The caller's time is over; the engine may still greet.
             NoHelloError: The process ended or kept silent.
             TransportError: It is another program, or speaks another wire version.
         """
+        engine_s = max(0.0, self._started + HELLO_TIMEOUT_S - time.monotonic())
+        caller_s = deadline.left_s
         try:
-            hello = self._hello.result(HELLO_TIMEOUT_S)
+            hello = self._hello.result(min(engine_s, caller_s))
         except FutureTimeoutError:
+            if caller_s < engine_s:
+                raise deadline.error() from None
             self.close()
             raise NoHelloError(
-                f"The engine did not greet within {HELLO_TIMEOUT_S:g} s.", None
+                f"The engine did not greet within {HELLO_TIMEOUT_S:g} s.", None, []
             ) from None
         reason = mismatch(hello)
         if reason is not None:
@@ -150,6 +165,7 @@ class Session:
 
     def after_fork(self) -> None:
         """Closes the pipes in a forked process: they are the parent's, and so is the engine."""
+        self._lock = threading.RLock()
         self._closed = True
         self._pending = {}
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -229,7 +245,7 @@ class Session:
         said = f" It said: {last}" if last else ""
         if not self._hello.done():
             message = f"The engine ended (exit code {code}) before it greeted.{said}"
-            self._hello.set_exception(NoHelloError(message, code))
+            self._hello.set_exception(NoHelloError(message, code, [*banner, *self._stderr]))
         self._fail(f"The engine ended (exit code {code}).{said}", {"exitCode": code})
 
     def _fail(self, message: str, details: dict[str, Any]) -> list[int]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import subprocess
 import threading
 from concurrent.futures import Future
@@ -11,20 +12,36 @@ from typing import Any, cast
 from agent_eval_rpc._json import encode
 from agent_eval_rpc._locate import Engine, find_engine
 from agent_eval_rpc._protocol import (
+    after_start,
     closed_error,
-    deadline_error,
     error_from,
     mismatch,
     parse_json,
     warn_of_version,
 )
 from agent_eval_rpc._transports import forks
+from agent_eval_rpc._transports.clock import Deadline
 from agent_eval_rpc._transports.loops import PerLoop
 from agent_eval_rpc._transports.session import NoHelloError, Session, SessionGoneError
-from agent_eval_rpc.errors import TransportError
+from agent_eval_rpc.errors import (
+    AgentEvalError,
+    DeadlineExceededError,
+    EngineStartError,
+    TransportError,
+)
 
-#: Exit code of a command that does not know an option: an engine without sessions.
+#: Exit code of a command that was called wrongly, or is set up wrongly.
 USAGE = 2
+#: How the engine ends when a setting is wrong.
+REFUSAL = re.compile(r"error \(([a-z_]+)\): (.+)")
+#: What a command says of an option it does not know: an engine without sessions.
+UNKNOWN_OPTION = re.compile(
+    r"(unknown|unrecogni[sz]ed|unexpected|invalid|no such) (option|argument|flag)"
+    r"|\b(option|argument|flag)\b.*--session|^usage\b",
+    re.IGNORECASE,
+)
+#: How long an engine without sessions has to tell its version.
+VERSION_S = 10.0
 #: How many processes an engine without sessions may run at a time.
 MAX_PROCESSES = 4
 
@@ -36,21 +53,24 @@ class OneShot:
         self._engine = engine
         self._slots = threading.BoundedSemaphore(MAX_PROCESSES)
 
-    def call(self, method: str, params: dict[str, Any], timeout_s: float) -> object:
+    def call(self, method: str, params: dict[str, Any], deadline: Deadline) -> object:
         """Runs ``rpc METHOD`` and reads its one line."""
-        with self._slots:
-            try:
-                done = subprocess.run(  # noqa: S603 - the engine we looked up
-                    [*self._engine.argv, "rpc", method],
-                    input=encode(params),
-                    capture_output=True,
-                    timeout=timeout_s,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                raise deadline_error(timeout_s) from None
-            except OSError as error:
-                raise TransportError(f"Cannot run the engine: {error}.") from error
+        if not self._slots.acquire(timeout=deadline.left_s):
+            raise deadline.error()
+        try:
+            done = subprocess.run(  # noqa: S603 - the engine we looked up
+                [*self._engine.argv, "rpc", method],
+                input=encode(params),
+                capture_output=True,
+                timeout=deadline.left_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise deadline.error() from None
+        except OSError as error:
+            raise TransportError(f"Cannot run the engine: {error}.") from error
+        finally:
+            self._slots.release()
         lines = done.stdout.strip().splitlines()
         value = parse_json(lines[-1]) if lines else None
         answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
@@ -70,6 +90,8 @@ class Connector:
         self._cli_path = cli_path
         self._lock = threading.Lock()
         self._current: Session | OneShot | None = None
+        # One that has yet to greet: a caller without time leaves it to the next.
+        self._starting: Session | None = None
         self._closed = False
         forks.watch(self)
 
@@ -78,19 +100,25 @@ class Connector:
         current = self._current
         return None if isinstance(current, Session) and not current.alive else current
 
-    def connect(self) -> Session | OneShot:
+    def connect(self, deadline: Deadline) -> Session | OneShot:
         """The running engine, started if need be.
 
         Raises:
+            DeadlineExceededError: It takes longer; the next call finds it further on.
             TransportError: There is no engine, or it does not start.
         """
-        with self._lock:
+        lock = self._lock
+        if not lock.acquire(timeout=deadline.left_s):
+            raise deadline.error()
+        try:
             if self._closed:
                 raise closed_error()
             current = self.running()
             if current is None:
-                current = self._current = self._start()
+                current = self._current = self._start(deadline)
             return current
+        finally:
+            lock.release()
 
     def note(self) -> str:
         """What there is to say about how the engine runs."""
@@ -101,41 +129,59 @@ class Connector:
         """Ends the engine."""
         with self._lock:
             self._closed = True
-            current, self._current = self._current, None
-        if isinstance(current, Session):
-            current.close()
+            open_ones = (self._current, self._starting)
+            self._current = self._starting = None
+        for one in open_ones:
+            if isinstance(one, Session):
+                one.close()
 
     def after_fork(self) -> None:
         """Leaves the engine to the parent process; the next call starts another."""
         self._lock = threading.Lock()
+        # Their pipes they close themselves.
+        self._starting = None
         if isinstance(self._current, Session):
-            self._current.after_fork()
             self._current = None
 
-    def _start(self) -> Session | OneShot:
+    def _start(self, deadline: Deadline) -> Session | OneShot:
         engine = find_engine(self._cli_path)
-        failure: NoHelloError | None = None
-        for _ in range(2):
-            session = Session(engine.argv)
+        try:
+            return self._greeted(engine, deadline)
+        except NoHelloError as error:
+            failure = error
+        if _lacks_sessions(failure):
+            one_shot = OneShot(engine)
+            probe = Deadline(min(VERSION_S, deadline.left_s))
+            # Where it does not even tell its version, what it said first counts.
+            with contextlib.suppress(AgentEvalError):
+                if mismatch(one_shot.call("version", {}, probe)) is None:
+                    return one_shot
+            if deadline.left_s == 0:
+                raise deadline.error()
+        raise _start_error(engine, failure)
+
+    def _greeted(self, engine: Engine, deadline: Deadline) -> Session:
+        """Starts a session; one death before the greeting is forgiven."""
+        for last in (False, True):
+            session = self._starting
+            if session is None:
+                session = self._starting = Session(engine.argv)
             try:
-                warn_of_version(session.greet())
+                warn_of_version(session.greet(deadline))
+            except DeadlineExceededError:
+                raise
             except NoHelloError as error:
-                failure = error
-                if error.exit_code in (None, USAGE):
-                    break
+                self._starting = None
+                if last or error.exit_code in (None, USAGE):
+                    raise
             except BaseException:
+                self._starting = None
                 session.close()
                 raise
             else:
+                self._starting = None
                 return session
-        one_shot = OneShot(engine)
-        with contextlib.suppress(Exception):
-            if mismatch(one_shot.call("version", {}, 10.0)) is None:
-                return one_shot
-        raise TransportError(
-            f"The engine ({engine.source}: {' '.join(engine.argv)}) does not start. {failure}",
-            details={"exitCode": failure.exit_code if failure else None},
-        )
+        raise _gone()
 
 
 class StdioTransport:
@@ -146,22 +192,26 @@ class StdioTransport:
 
     def call(self, method: str, params: dict[str, Any], timeout_s: float) -> object:
         """Sends one call and waits for its answer."""
+        deadline = Deadline(timeout_s)
         for _ in range(2):
-            engine = self._connector.connect()
+            engine = self._connector.connect(deadline)
+            left = after_start(params, deadline.spent_s)
             if isinstance(engine, OneShot):
-                return engine.call(method, params, timeout_s)
+                return engine.call(method, left, deadline)
             with contextlib.suppress(SessionGoneError):
-                return self._wait(engine, *engine.submit(method, params), timeout_s)
+                return self._wait(engine, *engine.submit(method, left), deadline)
         raise _gone()
 
     @staticmethod
-    def _wait(session: Session, call_id: int, future: "Future[object]", timeout_s: float) -> object:
+    def _wait(
+        session: Session, call_id: int, future: "Future[object]", deadline: Deadline
+    ) -> object:
         try:
-            return future.result(timeout_s)
+            return future.result(deadline.left_s)
         except FutureTimeoutError:
             if future.done():
                 return future.result()
-            raise deadline_error(timeout_s) from None
+            raise deadline.error() from None
         finally:
             # After an answer this does nothing.
             session.cancel(call_id)
@@ -184,36 +234,43 @@ class AsyncStdioTransport:
 
     async def call(self, method: str, params: dict[str, Any], timeout_s: float) -> object:
         """Sends one call and waits for its answer."""
+        deadline = Deadline(timeout_s)
         for _ in range(2):
-            engine = await self._connect()
+            engine = self._connector.running() or await self._connect(deadline)
+            left = after_start(params, deadline.spent_s)
             if isinstance(engine, OneShot):
-                return await asyncio.to_thread(engine.call, method, params, timeout_s)
+                return await asyncio.to_thread(engine.call, method, left, deadline)
             with contextlib.suppress(SessionGoneError):
-                return await self._wait(engine, *engine.submit(method, params), timeout_s)
+                return await self._wait(engine, *engine.submit(method, left), deadline)
         raise _gone()
 
-    async def _connect(self) -> "Session | OneShot":
-        engine = self._connector.running()
-        if engine is not None:
-            return engine
+    async def _connect(self, deadline: Deadline) -> "Session | OneShot":
         # Starting a process takes a while: on a thread, and once for all who wait.
-        async with self._gate.get():
+        gate = self._gate.get()
+        try:
+            # Who holds the gate may have more time.
+            await asyncio.wait_for(gate.acquire(), deadline.left_s)
+        except asyncio.TimeoutError:
+            raise deadline.error() from None
+        try:
             engine = self._connector.running()
             if engine is None:
-                engine = await asyncio.to_thread(self._connector.connect)
+                engine = await asyncio.to_thread(self._connector.connect, deadline)
             return engine
+        finally:
+            gate.release()
 
     @staticmethod
     async def _wait(
-        session: Session, call_id: int, future: "Future[object]", timeout_s: float
+        session: Session, call_id: int, future: "Future[object]", deadline: Deadline
     ) -> object:
         waiter = asyncio.wrap_future(future)
         try:
-            return await asyncio.wait_for(waiter, timeout_s)
+            return await asyncio.wait_for(waiter, deadline.left_s)
         except asyncio.TimeoutError:
             if not waiter.cancelled():
                 raise
-            raise deadline_error(timeout_s) from None
+            raise deadline.error() from None
         finally:
             session.cancel(call_id)
 
@@ -224,6 +281,25 @@ class AsyncStdioTransport:
     async def aclose(self) -> None:
         """Ends the engine."""
         await asyncio.to_thread(self._connector.close)
+
+
+def _lacks_sessions(failure: NoHelloError) -> bool:
+    """Whether the engine is one that knows no ``--session``, and not one that is set up wrongly."""
+    if failure.exit_code is None:
+        return True
+    refused = any(REFUSAL.match(line) for line in failure.said)
+    return not refused and any(UNKNOWN_OPTION.search(line) for line in failure.said)
+
+
+def _start_error(engine: Engine, failure: NoHelloError) -> EngineStartError:
+    where = f"The engine ({engine.source}: {' '.join(engine.argv)})"
+    details: dict[str, Any] = {"exitCode": failure.exit_code}
+    refusal = next(filter(None, map(REFUSAL.match, reversed(failure.said))), None)
+    if refusal is None:
+        return EngineStartError(f"{where} does not start. {failure}", details=details)
+    code, message = refusal.groups()
+    details["engineError"] = {"code": code, "message": message}
+    return EngineStartError(f"{where} refuses to start: {message}", details=details)
 
 
 def _gone() -> TransportError:

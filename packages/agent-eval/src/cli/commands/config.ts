@@ -36,7 +36,7 @@ export function addConfigCommand(program: Command, { output }: CommandContext): 
 function shown(key: OptionKey, value: unknown, secret: boolean): unknown {
   if (secret && value !== null) return '***';
   if (key !== 'baseUrl' || typeof value !== 'string') return value;
-  return URL.canParse(value) ? displayUrl(value) : value;
+  return /^https?:\/\//i.test(value) && URL.canParse(value) ? displayUrl(value) : '(invalid)';
 }
 
 function text(value: unknown): string {
