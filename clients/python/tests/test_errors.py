@@ -25,7 +25,8 @@ def test_every_code_gives_its_class_with_what_the_table_says(code: str) -> None:
 
 
 def test_every_class_is_public_and_drawn_in_the_tree() -> None:
-    assert set(CLASSES.values()) == set(PUBLIC.values()) - {AgentEvalError}
+    without_a_code = {AgentEvalError, module.EngineStartError}
+    assert set(CLASSES.values()) == set(PUBLIC.values()) - without_a_code
     for name, cls in PUBLIC.items():
         assert name in (module.__doc__ or "")
         assert issubclass(cls, AgentEvalError)
@@ -36,6 +37,7 @@ def test_the_tree_is_as_drawn() -> None:
     assert issubclass(ValidationError, ValueError)
     assert issubclass(module.RubricNeedsChecksError, ValidationError)
     assert issubclass(DeadlineExceededError, TimeoutError)
+    assert issubclass(module.EngineStartError, TransportError)
     assert issubclass(module.RateLimitError, module.ProviderError)
     assert issubclass(module.ContextOverflowError, module.ProviderError)
 
