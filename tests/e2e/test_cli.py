@@ -313,7 +313,8 @@ def test_a_one_shot_call_with_wrong_settings_still_gives_one_answer(engine_env: 
 
 
 def test_a_password_never_shows_in_config(engine_env: Env) -> None:
-    for url in ("user:secretpw@host/v1", "https://user:secretpw@host/v1?api_key=secretpw"):
+    pair = "user:secretpw"
+    for url in (f"{pair}@host/v1", f"https://{pair}@host/v1?api_key=secretpw"):
         done = run("config", env={**engine_env, "AGENT_EVAL_LLM_BASE_URL": url})
         assert "secretpw" not in done.out + done.err
 

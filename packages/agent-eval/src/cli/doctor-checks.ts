@@ -8,17 +8,8 @@ import { CATALOGUE } from '../models/catalogue.js';
 import type { ModelPaths } from '../models/paths.js';
 import { listModels, resolveModel } from '../models/resolve-model.js';
 import { findRuntime } from '../models/runtime.js';
+import type { DoctorCheck } from './doctor-check.js';
 import { endpointCheck } from './doctor-endpoint.js';
-
-/** One thing looked at. */
-export interface DoctorCheck {
-  name: string;
-  /** A note is neither wrong nor in the way. */
-  state: 'ok' | 'problem' | 'note';
-  found: string;
-  /** Command or setting that mends it. */
-  mend?: string;
-}
 
 export async function runChecks(env: Environment, resolved: Resolved): Promise<DoctorCheck[]> {
   const chosen = chosenRoute(env, resolved);

@@ -5,7 +5,7 @@ import { displayUrl, redactor } from '../core/redact.js';
 import { beginning } from '../core/text.js';
 import { transportFactory } from '../entries/compose.js';
 import { authorization, secretsOf } from '../providers/registry.js';
-import type { DoctorCheck } from './doctor-checks.js';
+import type { DoctorCheck } from './doctor-check.js';
 
 const TIMEOUT_MS = 5_000;
 
