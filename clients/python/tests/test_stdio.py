@@ -22,6 +22,7 @@ from agent_eval_rpc import (
     ValidationError,
 )
 from agent_eval_rpc._transports import session
+from agent_eval_rpc._transports.clock import Deadline
 from agent_eval_rpc.errors import EngineStartError
 from support import script
 
@@ -128,6 +129,16 @@ def test_an_answer_without_a_result_is_an_error(make_client: Make, tmp_path: Pat
 def test_one_death_before_the_greeting_is_forgiven(make_client: Make, tmp_path: Path) -> None:
     assert say(start(make_client, tmp_path, "dies-once"), "x") == "x"
     assert len(starts(tmp_path)) == 2
+
+
+def test_an_engine_that_ends_at_once_is_noticed_each_time(tmp_path: Path) -> None:
+    engine = tmp_path / "engine"
+    engine.write_text("#!/bin/sh\necho boom >&2\nexit 3\n")
+    engine.chmod(0o755)
+    for _ in range(60):
+        with pytest.raises(session.NoHelloError, match="boom") as caught:
+            session.Session([str(engine)]).greet(Deadline(30))
+        assert caught.value.exit_code == 3
 
 
 def test_two_deaths_before_the_greeting_are_an_error(make_client: Make, tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ class Session:
         forks.watch(self)
         self._threads = [
             threading.Thread(target=target, name=f"agent-eval-{target.__name__}", daemon=True)
-            for target in (self._write, self._read, self._drain)
+            # The reader last: at the end of the engine it waits for the drain.
+            for target in (self._drain, self._write, self._read)
         ]
         for thread in self._threads:
             thread.start()
@@ -240,7 +241,7 @@ class Session:
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()
-        self._threads[2].join(CLOSE_TIMEOUT_S)
+        self._threads[0].join(CLOSE_TIMEOUT_S)
         last = " | ".join([*banner[-3:], *list(self._stderr)[-3:]])[:500]
         said = f" It said: {last}" if last else ""
         if not self._hello.done():
