@@ -345,3 +345,48 @@ def test_a_wrong_proxy_names_its_variable(engine_env: Env) -> None:
     )
     assert done.code == 2
     assert "HTTP_PROXY" in done.err
+
+
+@pytest.mark.parametrize(
+    "text", ["caf\u00e9".encode("latin-1"), "x".encode("utf-16"), b"\xff\x00\x01"]
+)
+def test_a_text_that_is_not_utf8_is_refused(engine_env: Env, tmp_path: Path, text: bytes) -> None:
+    file = tmp_path / "text.md"
+    file.write_bytes(text)
+    done = run("judge", "--rubric", "anti-slop", str(file), env=engine_env)
+    assert done.code == 2
+    assert "UTF-" in done.err
+
+
+def test_context_pairs_do_not_swallow_the_file(
+    engine_env: Env, tmp_path: Path, model_server: ModelServer
+) -> None:
+    file = tmp_path / "a=b.md"
+    file.write_text("The text itself.")
+    pairs = ["--context", "question=Why?", "--context", "source=Because."]
+    done = run("judge", "--rubric", "anti-slop", *pairs, str(file), env=engine_env, stdin="wrong")
+    assert done.code == 0, done.err
+    prompt = model_server.requests()[0]["body"]["messages"][1]["content"]
+    assert "The text itself." in prompt
+    assert '"source": "Because."' in prompt
+
+
+@pytest.mark.parametrize(
+    "yaml", ["&x\nname: [*x]\n", "name: !!js/function x\n", "a: 1\n---\nb: 2\n", "name: [\n"]
+)
+def test_a_strange_yaml_file_is_named_and_refused(
+    engine_env: Env, tmp_path: Path, yaml: str
+) -> None:
+    file = tmp_path / "strange.yaml"
+    file.write_text(yaml)
+    done = run("rubrics", "check", str(file), env=engine_env)
+    assert done.code == 2, done.err
+    assert "strange.yaml" in done.err
+    assert "Warning" not in done.err
+
+
+def test_a_wrong_debug_variable_is_one_line(engine_env: Env) -> None:
+    env = {**engine_env, "AGENT_EVAL_DEBUG": "maybe"}
+    done = run("judge", "--rubric", "anti-slop", env=env, stdin="x")
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1

@@ -15,6 +15,7 @@ export async function judge(
   call: Call,
 ): Promise<JudgeResult> {
   if (request.provider !== undefined && !call.allowProvider) throw providerRefused();
+  if (!call.allowProvider) refuseLocalPath(request.model);
   const started = deps.clock.monotonic();
   const timeoutMs = request.timeoutMs ?? deps.defaultTimeoutMs;
   const deadline = startDeadline(deps.clock, timeoutMs, call.signal);
@@ -72,6 +73,15 @@ function providerRefused(): AgentEvalError {
   const message = 'this server does not take endpoints from requests (--allow-request-provider)';
   return new AgentEvalError('validation_error', `Invalid judge request: provider: ${message}.`, {
     issues: [{ path: 'provider', message }],
+  });
+}
+
+/** A remote caller may name a fetched model, but not make the server open files of its choice. */
+function refuseLocalPath(model: string | undefined): void {
+  if (model === undefined || !/^local\/.*([/\\]|\.gguf$)/i.test(model)) return;
+  const message = 'this server takes local models by name only, not by path';
+  throw new AgentEvalError('validation_error', `Invalid judge request: model: ${message}.`, {
+    issues: [{ path: 'model', message }],
   });
 }
 

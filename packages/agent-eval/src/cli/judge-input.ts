@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { RubricCatalog } from '../rubrics/catalog.js';
-import { RUBRIC_EXTENSIONS, readRubricFile } from '../rubrics/file.js';
+import { decodeText, RUBRIC_EXTENSIONS, readRubricFile } from '../rubrics/file.js';
 
 /** The text to judge, from a file or from stdin. */
 export async function readContent(file: string | undefined): Promise<string> {
@@ -12,7 +12,7 @@ export async function readContent(file: string | undefined): Promise<string> {
   }
   const chunks: Uint8Array[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk);
-  return withoutBom(Buffer.concat(chunks).toString('utf8'));
+  return decodeText(Buffer.concat(chunks), 'stdin');
 }
 
 /** Name of the rubric to judge by; where the value looks like a path, the file's rubric is made known first. */
@@ -55,16 +55,14 @@ async function readObject(file: string): Promise<Record<string, unknown>> {
 }
 
 async function readText(file: string): Promise<string> {
+  let bytes: Buffer;
   try {
-    return withoutBom(await readFile(file, 'utf8'));
+    bytes = await readFile(file);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     throw usage(`${file} can't be read (${code}).`);
   }
-}
-
-function withoutBom(text: string): string {
-  return text.startsWith('\ufeff') ? text.slice(1) : text;
+  return decodeText(bytes, file);
 }
 
 function usage(message: string): AgentEvalError {

@@ -40,7 +40,9 @@ export async function judgeText(job: JudgeJob, args: Arguments, output: Output):
     const result = (await dispatch(engine.deps, 'judge', params, call)) as JudgeResult;
     if (job.json) output.json(result);
     else for (const line of verdictLines(result, output)) output.data(line);
-    return job.gate === undefined || passesGate(result.composite, job.gate) ? 0 : BELOW_GATE;
+    if (job.gate === undefined || passesGate(result.composite, job.gate)) return 0;
+    output.talk(`below the gate: ${result.composite} < ${job.gate}`);
+    return BELOW_GATE;
   } catch (error) {
     if (!(error instanceof AgentEvalError)) throw error;
     if (job.json) output.json({ error: error.toBody() });

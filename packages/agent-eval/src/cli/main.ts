@@ -35,7 +35,12 @@ export async function runCli(args: readonly string[]): Promise<void> {
 /** The variable is looked at before any other setting, which may be what is wrong. */
 function debugVariable(): boolean {
   const value = variable(processEnvironment(), 'AGENT_EVAL_DEBUG');
-  return resolveSettings(value === undefined ? {} : { AGENT_EVAL_DEBUG: value }).settings.debug;
+  try {
+    return resolveSettings(value === undefined ? {} : { AGENT_EVAL_DEBUG: value }).settings.debug;
+  } catch {
+    // The command itself reads its settings again, and says what is wrong with this one.
+    return false;
+  }
 }
 
 export function createProgram(context: CommandContext): Command {

@@ -159,12 +159,12 @@ export const OPTIONS = {
     help: 'file that holds the bearer token',
   },
   allowedHosts: {
-    flag: '--allowed-host <name...>',
+    flag: '--allowed-host <names>',
     env: ['AGENT_EVAL_ALLOWED_HOSTS'],
     type: 'list',
     fallback: null,
     commands: ['serve'],
-    help: 'further names in the Host header to answer to (comma-separated in the variable)',
+    help: 'further names in the Host header to answer to, comma-separated',
   },
   allowRequestProvider: {
     flag: '--allow-request-provider',

@@ -50,6 +50,7 @@ export function route(input: RoutingInput): Route {
     input.provider === undefined
       ? (configured(input, model) ?? byPrefix(input, model))
       : byRequest(input, input.provider, model);
+  refuseBrokenKey(chosen);
   return refuseKeyInClear(chosen, input.settings.allowInsecureHttp);
 }
 
@@ -169,6 +170,16 @@ function requestedUrl(baseUrl: string): BaseUrl {
       issues: [{ path, message: 'must be a URL that starts with http:// or https://' }],
     });
   }
+}
+
+/** What no header can carry is found here, and not by every request anew. */
+function refuseBrokenKey({ apiKey, keySource }: RemoteRoute): void {
+  if (apiKey === null || /^[\x21-\x7e]+$/.test(apiKey)) return;
+  throw new AgentEvalError(
+    'llm_not_configured',
+    `The API key (${keySource}) holds characters that no key has, such as a line break: set it again.`,
+    { variables: [keySource] },
+  );
 }
 
 function refuseKeyInClear(chosen: RemoteRoute, allowed: boolean): RemoteRoute {

@@ -165,6 +165,10 @@ describe('bodies', () => {
       {},
     ],
     ['{"rubricName":"x","content":"x"}', 404, 'rubric_not_found', {}],
+    ['{"rubricName":"x","content":"x","model":"local/../x"}', 400, 'validation_error', {}],
+    ['{"rubricName":"x","content":"x","model":"local/x.gguf"}', 400, 'validation_error', {}],
+    ['{}', 415, 'unsupported_media_type', { 'content-encoding': 'gzip' }],
+    ['{}', 415, 'unsupported_media_type', { 'content-type': 'application/json; charset=utf-16' }],
   ])('%s', async (body, status, code, headers) => {
     const answer = await post(body, headers as Record<string, string>);
     expect(answer.status).toBe(status);

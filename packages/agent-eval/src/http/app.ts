@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   AgentEvalError,
   METHODS,
@@ -11,7 +11,7 @@ import { asAgentEvalError, dispatch } from '../api/dispatch.js';
 import { newId } from '../core/id.js';
 import { readJsonBody } from './body.js';
 import { errorResponse } from './error-response.js';
-import { checkOrigin, checkToken, type GuardOptions } from './guards.js';
+import { checkOrigin, checkToken, type GuardOptions, type HeaderReader } from './guards.js';
 
 export interface AppOptions extends GuardOptions {
   bodyLimitBytes: number;
@@ -22,7 +22,7 @@ export interface AppOptions extends GuardOptions {
   onFault: (error: AgentEvalError, requestId: string) => void;
 }
 
-type Bindings = { Bindings: { outgoing?: ServerResponse } };
+type Bindings = { Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse } };
 type AppContext = Context<Bindings>;
 
 /** The HTTP API, made from the method table. It answers `Request` objects; listening is somebody else's job. */
@@ -56,9 +56,8 @@ function methodHandler(
       if (method.http === 'GET') {
         return dispatch(deps, name, { ...c.req.param() }, { allowProvider });
       }
-      const params = await readJsonBody(c.req, bodyLimitBytes);
-      // Without a port, as in tests, there is no environment at all.
-      const gone = whenGone((c.env as AppContext['env'] | undefined)?.outgoing);
+      const params = await readJsonBody(c.req, headerReader(c), bodyLimitBytes);
+      const gone = whenGone(bindings(c)?.outgoing);
       try {
         return await dispatch(deps, name, params, { allowProvider, signal: gone.signal });
       } finally {
@@ -74,7 +73,7 @@ async function answer(
   auth: boolean,
   handler: () => Promise<unknown>,
 ): Promise<Response> {
-  const header = (name: string): string | undefined => c.req.header(name);
+  const header = headerReader(c);
   const requestId = requestIdOf(header('x-request-id'));
   try {
     checkOrigin(header, options);
@@ -93,6 +92,21 @@ async function answer(
     if (!options.accepting()) extra.connection = 'close';
     return errorResponse(known, requestId, extra);
   }
+}
+
+/** What the socket adds to a request; without a port, as in tests, there is nothing. */
+function bindings(c: AppContext): Bindings['Bindings'] | undefined {
+  return c.env;
+}
+
+/** Reads headers where Node has them already: asking the request would first build a Headers object. */
+function headerReader(c: AppContext): HeaderReader {
+  const headers = bindings(c)?.incoming?.headers;
+  if (headers === undefined) return (name) => c.req.header(name);
+  return (name) => {
+    const value = headers[name];
+    return Array.isArray(value) ? value[0] : value;
+  };
 }
 
 function requestIdOf(given: string | undefined): string {

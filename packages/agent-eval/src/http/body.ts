@@ -1,9 +1,14 @@
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { HonoRequest } from 'hono';
+import type { HeaderReader } from './guards.js';
 
 /** Reads a JSON body of at most `limit` bytes. */
-export async function readJsonBody(request: HonoRequest, limit: number): Promise<unknown> {
-  const type = request.header('content-type') ?? '';
+export async function readJsonBody(
+  request: HonoRequest,
+  header: HeaderReader,
+  limit: number,
+): Promise<unknown> {
+  const type = header('content-type') ?? '';
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
     throw new AgentEvalError(
       'unsupported_media_type',
@@ -11,7 +16,19 @@ export async function readJsonBody(request: HonoRequest, limit: number): Promise
       { contentType: type.slice(0, 100) },
     );
   }
-  const text = await readText(request, limit);
+  const charset = /charset\s*=\s*"?([\w-]+)/i.exec(type)?.[1]?.toLowerCase() ?? 'utf-8';
+  const encoding = header('content-encoding')?.toLowerCase() ?? 'identity';
+  if (encoding !== 'identity' || !['utf-8', 'utf8', 'us-ascii'].includes(charset)) {
+    throw new AgentEvalError(
+      'unsupported_media_type',
+      'Send the body as plain UTF-8, not encoded.',
+      {
+        charset,
+        encoding,
+      },
+    );
+  }
+  const text = await readText(request, header, limit);
   try {
     return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch {
@@ -23,8 +40,12 @@ export async function readJsonBody(request: HonoRequest, limit: number): Promise
  * A declared length is checked before anything is read, and the parser below holds the sender to it;
  * without one the bytes are counted as they come.
  */
-async function readText(request: HonoRequest, limit: number): Promise<string> {
-  const declared = request.header('content-length');
+async function readText(
+  request: HonoRequest,
+  header: HeaderReader,
+  limit: number,
+): Promise<string> {
+  const declared = header('content-length');
   if (declared !== undefined) {
     if (Number(declared) > limit) throw tooLarge(limit);
     return request.text();

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
-import { cleanDeep } from '../core/text.js';
+import { cleanDeep, NestedTooDeep } from '../core/text.js';
 import { type RubricEntry, readEntry } from './entry.js';
 
 export const RUBRIC_EXTENSIONS = ['.json', '.yaml', '.yml'] as const;
@@ -16,6 +16,7 @@ export async function readRubricFile(file: string): Promise<RubricEntry> {
   try {
     return readEntry(cleanDeep(value));
   } catch (error) {
+    if (error instanceof NestedTooDeep) throw unreadable(file, `it ${error.message}`);
     if (!(error instanceof AgentEvalError)) throw error;
     throw new AgentEvalError(error.code, `${file}: ${error.message}`, error.details, {
       cause: error,
@@ -34,7 +35,8 @@ async function bytesOf(file: string): Promise<Buffer> {
   }
 }
 
-function decodeText(bytes: Buffer, file: string): string {
+/** Text of UTF-8 bytes without a byte-order mark; anything else is refused by name. */
+export function decodeText(bytes: Buffer, file: string): string {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
     throw unreadable(file, 'it is UTF-16; save it as UTF-8');
@@ -68,7 +70,7 @@ function reason(error: unknown): string {
 }
 
 function unreadable(file: string, message: string): AgentEvalError {
-  return new AgentEvalError('validation_error', `The rubric file ${file} is no use: ${message}.`, {
+  return new AgentEvalError('validation_error', `The file ${file} is no use: ${message}.`, {
     issues: [{ path: file, message }],
   });
 }

@@ -10,7 +10,11 @@ export function addJudgeCommand(program: Command, context: CommandContext): void
     .description('judge a text by a rubric')
     .argument('[file]', 'file with the text; - or nothing reads stdin')
     .requiredOption('--rubric <name|file>', 'name of a rubric, or a JSON or YAML file')
-    .option('--context <key=value...>', 'shown to the judge beside the text, such as question=…')
+    .option(
+      '--context <key=value>',
+      'shown beside the text, such as question=…; may be repeated',
+      collect,
+    )
     .option('--context-file <file>', 'JSON file with the context')
     .option('--gate <score>', 'exit with 4 when the composite is lower', gateValue)
     .option('--json', 'print the verdict as JSON')
@@ -33,8 +37,13 @@ export function addJudgeCommand(program: Command, context: CommandContext): void
   });
 }
 
+/** Each use of the flag takes one value, or it would swallow the file that follows. */
+function collect(value: string, previous: string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
 function gateValue(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= 0 && value <= 1) return value;
+  const value = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 0 && value <= 1) return value;
   throw new InvalidArgumentError('It must be a number from 0 to 1.');
 }
