@@ -1,9 +1,8 @@
 // Fills the tables in docs/*.md from the tables the code uses; with --check, fails when one differs.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { fileURLToPath } from 'node:url';
+import { loadTypeScript } from '../packages/contract/scripts/load-typescript.mjs';
 
 const docs = path.dirname(fileURLToPath(import.meta.url));
 const root = path.resolve(docs, '..');
@@ -11,25 +10,6 @@ const SOURCES = `
   export { OPTION_ROWS } from './packages/agent-eval/src/config/options.ts';
   export { ERRORS, METHODS } from './packages/contract/src/index.ts';
 `;
-
-async function loadTables() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'agent-eval-docs-'));
-  try {
-    const outfile = path.join(folder, 'tables.mjs');
-    const stdin = { contents: SOURCES, resolveDir: root, loader: 'ts' };
-    await build({
-      stdin,
-      bundle: true,
-      format: 'esm',
-      platform: 'node',
-      outfile,
-      logLevel: 'error',
-    });
-    return await import(pathToFileURL(outfile).href);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
 
 function markdown(head, rows) {
   const line = (cells) =>
@@ -94,7 +74,9 @@ async function smallModelsTable() {
   return texts.map((text) => text.replace(/^# .*\n+/, '').trim()).join('\n\n');
 }
 
-const tables = await loadTables();
+const tables = await loadTypeScript({
+  stdin: { contents: SOURCES, resolveDir: root, loader: 'ts' },
+});
 const made = {
   options: optionsTable(tables),
   errors: errorsTable(tables),

@@ -1,30 +1,11 @@
 // Writes generated/*.json from the contract; with --check, fails when a file differs by a byte.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { fileURLToPath } from 'node:url';
+import { loadTypeScript } from './load-typescript.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const target = path.join(root, 'generated');
-
-async function loadContract() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'agent-eval-contract-'));
-  try {
-    const outfile = path.join(folder, 'contract.mjs');
-    await build({
-      entryPoints: [path.join(root, 'src/index.ts')],
-      bundle: true,
-      format: 'esm',
-      platform: 'node',
-      outfile,
-      logLevel: 'error',
-    });
-    return await import(pathToFileURL(outfile).href);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
 
 function methodTable(contract) {
   const id = (schema) => contract.wireTypes.get(schema).id;
@@ -40,7 +21,7 @@ function methodTable(contract) {
   }));
 }
 
-const contract = await loadContract();
+const contract = await loadTypeScript({ entryPoints: [path.join(root, 'src/index.ts')] });
 const files = {
   'schema.json': {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

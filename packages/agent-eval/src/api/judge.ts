@@ -3,6 +3,7 @@ import {
   type JudgeRequest,
   type JudgeResult,
   type Rubric,
+  validationError,
 } from '@tangle-network/agent-eval-contract';
 import { type Deadline, startDeadline } from '../core/deadline.js';
 import { type Judgement, judgeByText } from '../judge/judge.js';
@@ -14,7 +15,9 @@ export async function judge(
   request: JudgeRequest,
   call: Call,
 ): Promise<JudgeResult> {
-  if (request.provider !== undefined && !call.allowProvider) throw providerRefused();
+  if (request.provider !== undefined && !call.allowProvider) {
+    throw refused('provider', NO_PROVIDER);
+  }
   if (!call.allowProvider) refuseLocalPath(request.model);
   const started = deps.clock.monotonic();
   const timeoutMs = request.timeoutMs ?? deps.defaultTimeoutMs;
@@ -64,25 +67,19 @@ function refuseMode(request: JudgeRequest, model: JudgeModel): void {
     model.kind === 'checks'
       ? 'a local model judges by checks only; leave scoreMode out, or use a hosted model'
       : 'checks are answered by local models only; leave scoreMode out, or use a local/ model';
-  throw new AgentEvalError('validation_error', `Invalid judge request: scoreMode: ${message}.`, {
-    issues: [{ path: 'scoreMode', message }],
-  });
+  throw refused('scoreMode', message);
 }
 
-function providerRefused(): AgentEvalError {
-  const message = 'this server does not take endpoints from requests (--allow-request-provider)';
-  return new AgentEvalError('validation_error', `Invalid judge request: provider: ${message}.`, {
-    issues: [{ path: 'provider', message }],
-  });
+function refused(path: string, message: string): AgentEvalError {
+  return validationError('Invalid judge request', [{ path, message }]);
 }
+
+const NO_PROVIDER = 'this server does not take endpoints from requests (--allow-request-provider)';
 
 /** A remote caller may name a fetched model, but not make the server open files of its choice. */
 function refuseLocalPath(model: string | undefined): void {
   if (model === undefined || !/^local\/.*([/\\]|\.gguf$)/i.test(model)) return;
-  const message = 'this server takes local models by name only, not by path';
-  throw new AgentEvalError('validation_error', `Invalid judge request: model: ${message}.`, {
-    issues: [{ path: 'model', message }],
-  });
+  throw refused('model', 'this server takes local models by name only, not by path');
 }
 
 function stopError(deadline: Deadline): AgentEvalError | null {

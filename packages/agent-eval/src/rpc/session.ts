@@ -57,7 +57,8 @@ class Session {
 
   receive(line: Line): void {
     if (!line.ok) {
-      this.#refuse(null, 'payload_too_large', `A line may have ${MAX_LINE_BYTES} bytes at most.`);
+      const message = `A line may have ${MAX_LINE_BYTES} bytes at most.`;
+      this.#refuse(null, new AgentEvalError('payload_too_large', message));
       return;
     }
     const text = lineText(line.text);
@@ -66,7 +67,7 @@ class Session {
     try {
       message = JSON.parse(text);
     } catch {
-      this.#refuse(null, 'validation_error', 'The line is not JSON.');
+      this.#refuse(null, invalid('The line is not JSON'));
       return;
     }
     this.#handle(message);
@@ -89,7 +90,7 @@ class Session {
     const fields = typeof message === 'object' && message !== null ? message : {};
     const id = 'id' in fields ? fields.id : undefined;
     if (!isRequestId(id)) {
-      this.#refuse(null, 'validation_error', 'id must be a string or an integer.');
+      this.#refuse(null, invalid('id must be a string or an integer'));
       return;
     }
     if ('cancel' in fields && fields.cancel === true) {
@@ -97,12 +98,12 @@ class Session {
       return;
     }
     if (this.#inFlight.has(id)) {
-      this.#refuse(id, 'validation_error', 'id is in use by a call in flight.');
+      this.#refuse(id, invalid('id is in use by a call in flight'));
       return;
     }
     const method = 'method' in fields ? fields.method : undefined;
     if (typeof method !== 'string') {
-      this.#refuse(id, 'validation_error', 'method must be a string.');
+      this.#refuse(id, invalid('method must be a string'));
       return;
     }
     void this.#run(id, method, 'params' in fields ? fields.params : {});
@@ -117,17 +118,13 @@ class Session {
     if (this.#inFlight.size === 0) this.#onIdle?.();
   }
 
-  #refuse(
-    id: RequestId | null,
-    code: 'validation_error' | 'payload_too_large',
-    message: string,
-  ): void {
-    const error =
-      code === 'validation_error'
-        ? validationError('Invalid message', [{ path: '', message: message.replace(/\.$/, '') }])
-        : new AgentEvalError(code, message);
+  #refuse(id: RequestId | null, error: AgentEvalError): void {
     this.#writer.write({ id, error: error.toBody() });
   }
+}
+
+function invalid(message: string): AgentEvalError {
+  return validationError('Invalid message', [{ path: '', message }]);
 }
 
 export type Answer = { result: unknown } | { error: ErrorBody };
