@@ -3,6 +3,7 @@ import type {
   JudgeRequest,
   VersionInfo,
 } from '@tangle-network/agent-eval-contract';
+import type { Cancellation } from '../core/cancel.js';
 import type { Clock } from '../core/clock.js';
 import type { YesNoModel } from '../providers/local/types.js';
 import type { ModelClient } from '../providers/types.js';
@@ -27,8 +28,8 @@ export interface ApiDeps {
 
 /** What a call carries besides its parameters. */
 export interface Call {
-  /** Fires when the caller cancels or goes away. */
-  signal?: AbortSignal | undefined;
+  /** Stops when the caller cancels or goes away. */
+  cancel?: Cancellation | undefined;
   /** Whether the request may name its own endpoint and key. */
   allowProvider: boolean;
 }

@@ -21,7 +21,7 @@ export async function judge(
   if (!call.allowProvider) refuseLocalPath(request.model);
   const started = deps.clock.monotonic();
   const timeoutMs = request.timeoutMs ?? deps.defaultTimeoutMs;
-  const deadline = startDeadline(deps.clock, timeoutMs, call.signal);
+  const deadline = startDeadline(deps.clock, timeoutMs, call.cancel);
   try {
     const judgement = await decide(deps, request, deadline);
     return { ...judgement, durationMs: Math.round(deps.clock.monotonic() - started) };

@@ -1,5 +1,6 @@
 import type { Environment } from '../config/env.js';
 import type { RemoteRoute } from '../config/routing.js';
+import { cancellationOf } from '../core/cancel.js';
 import { timeoutSignal } from '../core/clock.js';
 import { displayUrl, redactor } from '../core/redact.js';
 import { beginning } from '../core/text.js';
@@ -31,7 +32,7 @@ export async function endpointCheck(
       path,
       headers: authorized === null ? {} : { authorization: authorized },
       body: '',
-      signal: timeoutSignal(TIMEOUT_MS),
+      cancel: cancellationOf(timeoutSignal(TIMEOUT_MS)),
     });
     if (status === 401 || status === 403) {
       return problem(`refuses the key (${status})`, 'check the API key');

@@ -2,6 +2,7 @@ import { AgentEvalError, type JudgeResult } from '@tangle-network/agent-eval-con
 import { dispatch } from '../api/dispatch.js';
 import { processEnvironment } from '../config/env.js';
 import { type Arguments, resolveSettings } from '../config/resolve.js';
+import { cancellationOf } from '../core/cancel.js';
 import { composeEngine } from '../entries/compose.js';
 import { exitCode, stopSignal } from '../entries/process.js';
 import { passesGate } from '../judge/score.js';
@@ -36,7 +37,7 @@ export async function judgeText(job: JudgeJob, args: Arguments, output: Output):
       ...(job.context !== undefined && { context: job.context }),
       ...(job.raw && { includeRaw: true }),
     };
-    const call = { signal: stop.signal, allowProvider: true };
+    const call = { cancel: cancellationOf(stop.signal), allowProvider: true };
     const result = (await dispatch(engine.deps, 'judge', params, call)) as JudgeResult;
     if (job.json) output.json(result);
     else for (const line of verdictLines(result, output)) output.data(line);

@@ -1,11 +1,13 @@
+import { type Cancellation, Stopped } from './cancel.js';
+
 /** Time as the engine sees it; tests hand in their own. */
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number;
   /** Milliseconds that only move forward. */
   monotonic(): number;
-  /** Resolves after `ms`, rejects with the reason of `signal` when that fires first. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves after `ms`, rejects with `Stopped` when it is called off first. */
+  sleep(ms: number, cancel?: Cancellation): Promise<void>;
   /** Calls `fn` after `ms`; the returned function calls it off. A background timer lets the process end. */
   setTimer(fn: () => void, ms: number, options?: { background?: boolean }): () => void;
 }
@@ -26,24 +28,19 @@ export function timeoutSignal(ms: number): AbortSignal {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  sleep(ms, signal) {
+  sleep(ms, cancel) {
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const onAbort = (): void => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
       const timer = setTimeout(
         () => {
-          signal?.removeEventListener('abort', onAbort);
+          forget?.();
           resolve();
         },
         Math.min(ms, MAX_TIMER_MS),
       );
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const forget = cancel?.onStop(() => {
+        clearTimeout(timer);
+        reject(new Stopped());
+      });
     });
   },
   setTimer(fn, ms, options) {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { Canceller, cancellationOf, Stopped, signalOf } from './cancel.js';
 import { type Clock, systemClock } from './clock.js';
 import { startDeadline } from './deadline.js';
 import { displayUrl, redactor } from './redact.js';
@@ -107,24 +108,61 @@ describe('a deadline', () => {
       return () => {};
     };
     const clock: Clock = { ...systemClock, setTimer };
-    const caller = new AbortController();
-    const remove = vi.spyOn(caller.signal, 'removeEventListener');
-    const deadline = startDeadline(clock, 50, caller.signal);
+    const caller = new Canceller();
+    const left = vi.fn();
+    const deadline = startDeadline(clock, 50, {
+      stopped: false,
+      onStop: (fn) => {
+        caller.onStop(fn);
+        return left;
+      },
+    });
+    const stopped = vi.fn();
+    deadline.onStop(stopped);
     expect(deadline.stopReason()).toBeNull();
     fire();
-    caller.abort();
+    caller.stop();
     expect(deadline.stopReason()).toBe('timeout');
-    expect(deadline.signal.aborted).toBe(true);
+    expect(deadline.stopped).toBe(true);
+    expect(stopped).toHaveBeenCalledTimes(1);
     deadline.release();
-    expect(remove).toHaveBeenCalledTimes(1);
+    expect(left).toHaveBeenCalledTimes(1);
   });
 
   it('fires as cancelled when the caller leaves, also when it had left before', () => {
-    const caller = new AbortController();
-    const deadline = startDeadline(systemClock, 60_000, caller.signal);
-    caller.abort();
+    const caller = new Canceller();
+    const deadline = startDeadline(systemClock, 60_000, caller);
+    caller.stop();
     expect(deadline.stopReason()).toBe('cancelled');
     deadline.release();
-    expect(startDeadline(systemClock, 1, AbortSignal.abort()).stopReason()).toBe('cancelled');
+    const gone = cancellationOf(AbortSignal.abort());
+    expect(startDeadline(systemClock, 1, gone).stopReason()).toBe('cancelled');
+  });
+});
+
+describe('a cancellation', () => {
+  it('tells each listener once, a late one at once, and none that left', () => {
+    const canceller = new Canceller();
+    const [early, left, late] = [vi.fn(), vi.fn(), vi.fn()];
+    canceller.onStop(early);
+    canceller.onStop(left)();
+    canceller.stop();
+    canceller.stop();
+    canceller.onStop(late);
+    expect([early, left, late].map((fn) => fn.mock.calls.length)).toEqual([1, 0, 1]);
+  });
+
+  it('is seen by an AbortSignal made from it, and sees one', () => {
+    const canceller = new Canceller();
+    const signal = signalOf(canceller);
+    const seen = cancellationOf(signal);
+    const [told, left] = [vi.fn(), vi.fn()];
+    seen.onStop(told);
+    seen.onStop(left)();
+    expect([signal.aborted, seen.stopped]).toEqual([false, false]);
+    canceller.stop();
+    expect([signal.aborted, seen.stopped]).toEqual([true, true]);
+    expect(signal.reason).toBeInstanceOf(Stopped);
+    expect([told.mock.calls.length, left.mock.calls.length]).toEqual([1, 0]);
   });
 });

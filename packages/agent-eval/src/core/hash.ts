@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import * as crypto from 'node:crypto';
 import canonicalizeModule from 'canonicalize';
 
 // The package is CommonJS and exports the function itself; its typings describe an ES default export.
@@ -12,5 +12,7 @@ export function canonicalJson(value: unknown): string {
 }
 
 export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+  // `hash` came with Node 20.12 and takes a third of the time.
+  if (crypto.hash !== undefined) return crypto.hash('sha256', text, 'hex');
+  return crypto.createHash('sha256').update(text, 'utf8').digest('hex');
 }

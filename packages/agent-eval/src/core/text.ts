@@ -15,14 +15,29 @@ export class NestedTooDeep extends Error {
   }
 }
 
-/** `cleanText` for every string and key inside a JSON value. Throws `NestedTooDeep`. */
-export function cleanDeep(value: unknown, depth = 0): unknown {
+/** `cleanText` for every string and key inside a JSON value; a clean one is returned as it is. Throws `NestedTooDeep`. */
+export function cleanDeep(value: unknown): unknown {
+  return isClean(value, 0) ? value : cleaned(value);
+}
+
+function isClean(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\u0000');
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth >= MAX_DEPTH) throw new NestedTooDeep();
+  let clean = true;
+  for (const [key, member] of Object.entries(value)) {
+    if (!isClean(key, depth) || !isClean(member, depth + 1)) clean = false;
+  }
+  return clean;
+}
+
+/** Of a value whose depth is known to be allowed. */
+function cleaned(value: unknown): unknown {
   if (typeof value === 'string') return cleanText(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (depth >= MAX_DEPTH) throw new NestedTooDeep();
-  if (Array.isArray(value)) return value.map((member) => cleanDeep(member, depth + 1));
+  if (Array.isArray(value)) return value.map(cleaned);
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [cleanText(key), cleanDeep(member, depth + 1)]),
+    Object.entries(value).map(([key, member]) => [cleanText(key), cleaned(member)]),
   );
 }
 

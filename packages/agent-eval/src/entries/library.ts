@@ -9,6 +9,7 @@ import type {
 import { dispatch } from '../api/dispatch.js';
 import { type Environment, processEnvironment } from '../config/env.js';
 import { type Arguments, resolveSettings } from '../config/resolve.js';
+import { cancellationOf } from '../core/cancel.js';
 import { composeEngine } from './compose.js';
 
 /** A request as a program may write it: what has a default may be left out. */
@@ -44,7 +45,10 @@ export async function createAgentEval(options: EngineOptions = {}): Promise<Agen
   const resolved = resolveSettings(env, options.settings);
   const engine = await composeEngine({ env, resolved, oneShot: false });
   const call = (method: string, params: unknown, signal?: AbortSignal): Promise<unknown> =>
-    dispatch(engine.deps, method, params, { signal, allowProvider: true });
+    dispatch(engine.deps, method, params, {
+      cancel: signal && cancellationOf(signal),
+      allowProvider: true,
+    });
   return {
     judge: (request, { signal } = {}) => call('judge', request, signal) as Promise<JudgeResult>,
     listRubrics: () => call('listRubrics', {}) as Promise<RubricList>,

@@ -8,6 +8,7 @@ import { composeEngine, type Engine } from './compose.js';
 import {
   catchTheRest,
   exitCode,
+  keepHeapSmall,
   keepStdoutClean,
   stopSignal,
   tolerateClosedPipe,
@@ -39,6 +40,7 @@ function writeLine(value: unknown): void {
 
 async function serveCalls(mode: RpcMode, args: Arguments): Promise<number> {
   keepStdoutClean();
+  if (mode.kind !== 'one-shot') keepHeapSmall();
   tolerateClosedPipe();
   const env = processEnvironment();
   const resolved = resolveSettings(env, args);

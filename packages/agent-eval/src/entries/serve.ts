@@ -7,11 +7,12 @@ import { systemClock } from '../core/clock.js';
 import { createApp } from '../http/app.js';
 import { listen } from '../http/listen.js';
 import { composeEngine } from './compose.js';
-import { catchTheRest, keepStdoutClean, stopSignal } from './process.js';
+import { catchTheRest, keepHeapSmall, keepStdoutClean, stopSignal } from './process.js';
 
 /** Runs `agent-eval serve` until SIGINT or SIGTERM. Returns the exit code. */
 export async function runServe(args: Arguments): Promise<number> {
   keepStdoutClean();
+  keepHeapSmall();
   const env = processEnvironment();
   const resolved = resolveSettings(env, args);
   const { settings } = resolved;

@@ -8,6 +8,7 @@ import {
 import { type Context, Hono } from 'hono';
 import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError, dispatch } from '../api/dispatch.js';
+import type { Cancellation } from '../core/cancel.js';
 import { newId } from '../core/id.js';
 import { readJsonBody } from './body.js';
 import { errorResponse } from './error-response.js';
@@ -57,12 +58,8 @@ function methodHandler(
         return dispatch(deps, name, { ...c.req.param() }, { allowProvider });
       }
       const params = await readJsonBody(c.req, headerReader(c), bodyLimitBytes);
-      const gone = whenGone(bindings(c)?.outgoing);
-      try {
-        return await dispatch(deps, name, params, { allowProvider, signal: gone.signal });
-      } finally {
-        gone.release();
-      }
+      const cancel = whenGone(bindings(c)?.outgoing);
+      return dispatch(deps, name, params, { allowProvider, cancel });
     });
 }
 
@@ -113,18 +110,18 @@ function requestIdOf(given: string | undefined): string {
   return given !== undefined && /^[\w.:-]{1,128}$/.test(given) ? given : newId();
 }
 
-/** A signal that fires when the connection closes before the answer has been sent. */
-function whenGone(outgoing: ServerResponse | undefined): {
-  signal: AbortSignal | undefined;
-  release: () => void;
-} {
-  if (outgoing === undefined) return { signal: undefined, release: () => {} };
-  const controller = new AbortController();
-  const onClose = (): void => controller.abort();
-  outgoing.once('close', onClose);
+/** Stops when the connection closes before the answer has been sent. */
+function whenGone(outgoing: ServerResponse | undefined): Cancellation | undefined {
+  if (outgoing === undefined) return undefined;
   return {
-    signal: controller.signal,
-    release: () => outgoing.removeListener('close', onClose),
+    get stopped() {
+      return outgoing.destroyed;
+    },
+    onStop(fn) {
+      if (outgoing.destroyed) fn();
+      else outgoing.once('close', fn);
+      return () => outgoing.removeListener('close', fn);
+    },
   };
 }
 

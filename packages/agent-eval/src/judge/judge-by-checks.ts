@@ -1,4 +1,5 @@
 import { AgentEvalError, type CheckAnswer, type Rubric } from '@tangle-network/agent-eval-contract';
+import { signalOf } from '../core/cancel.js';
 import type { Deadline } from '../core/deadline.js';
 import type { YesNoModel } from '../providers/local/types.js';
 import type { Calibration } from '../rubrics/entry.js';
@@ -41,7 +42,7 @@ export async function judgeByChecks(
   const questions = questionsOf(asked);
   const prompt = checksPrompt(options.content, options.context, questions);
   const { answers, inputTokens, outputTokens } = await model.answer(prompt, {
-    signal: deadline.signal,
+    signal: signalOf(deadline),
   });
   const byQuestion = new Map(
     questions.map((question, i) => [question, checkedMass(answers[i], question)]),

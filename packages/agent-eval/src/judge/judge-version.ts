@@ -15,10 +15,11 @@ const MAX_KNOWN = 512;
 
 /** Hash over what was requested; known before the call. What was learned at run time is not part of it. */
 export function judgeVersion(identity: JudgeIdentity): string {
-  const key = canonicalJson(identity);
+  // Built in one place for each mode, so the same identity has the same spelling.
+  const key = JSON.stringify(identity);
   const found = known.get(key);
   if (found !== undefined) return found;
-  const version = `judge@sha256-rfc8785:${sha256Hex(key)}`;
+  const version = `judge@sha256-rfc8785:${sha256Hex(canonicalJson(identity))}`;
   if (known.size >= MAX_KNOWN) known.clear();
   known.set(key, version);
   return version;

@@ -102,8 +102,8 @@ function readScores(
   given: JsonObject,
   text: string,
 ): { scores: Record<string, number> } | Outcome {
-  const missing = rubric.dimensions.map(({ id }) => id).filter((id) => !Object.hasOwn(given, id));
-  if (missing.length > 0) {
+  if (!rubric.dimensions.every(({ id }) => Object.hasOwn(given, id))) {
+    const missing = rubric.dimensions.map(({ id }) => id).filter((id) => !Object.hasOwn(given, id));
     const names = missing.slice(0, 5).join(', ');
     return unscored('judge_incomplete', `The verdict lacks a score for ${names}.`, {
       missing,
@@ -149,11 +149,12 @@ function readIds(
   declared: readonly { id: string }[],
   what: string,
 ): { ids: string[]; warnings: string[] } {
+  const named = Array.isArray(given) ? given.filter((id) => typeof id === 'string') : [];
+  if (named.length === 0) return { ids: [], warnings: [] };
   const known = new Set(declared.map((entry) => entry.id));
-  const named = new Set(Array.isArray(given) ? given.filter((id) => typeof id === 'string') : []);
-  const unknown = [...named].filter((id) => !known.has(id));
+  const unknown = [...new Set(named)].filter((id) => !known.has(id));
   return {
-    ids: [...known].filter((id) => named.has(id)),
+    ids: [...known].filter((id) => named.includes(id)),
     warnings: unknown.map((id) => `unknown ${what} left out: ${beginning(id, 100)}`),
   };
 }

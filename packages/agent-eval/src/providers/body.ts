@@ -9,25 +9,27 @@ export class ReplyTooLarge extends Error {
   }
 }
 
-/** Reads a body up to the limit and undoes its content encoding. */
-export async function readBody(
-  body: AsyncIterable<Uint8Array>,
-  encoding: string | undefined,
-): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > MAX_REPLY_BYTES) throw new ReplyTooLarge();
-    chunks.push(chunk);
+/** Collects a body up to the limit and undoes its content encoding. */
+export class BodyReader {
+  readonly #chunks: Uint8Array[] = [];
+  #size = 0;
+
+  /** Throws `ReplyTooLarge`. */
+  add(chunk: Uint8Array): void {
+    this.#size += chunk.byteLength;
+    if (this.#size > MAX_REPLY_BYTES) throw new ReplyTooLarge();
+    this.#chunks.push(chunk);
   }
-  const bytes = Buffer.concat(chunks);
-  return (await decoded(bytes, encoding)).toString('utf8');
+
+  async text(encoding: string | undefined): Promise<string> {
+    const bytes = Buffer.concat(this.#chunks, this.#size);
+    const name = encoding?.trim().toLowerCase();
+    if (name === undefined || name === '' || name === 'identity') return bytes.toString('utf8');
+    return (await decoded(bytes, name)).toString('utf8');
+  }
 }
 
-async function decoded(bytes: Buffer, encoding: string | undefined): Promise<Buffer> {
-  const name = encoding?.trim().toLowerCase();
-  if (name === undefined || name === '' || name === 'identity') return bytes;
+async function decoded(bytes: Buffer, name: string): Promise<Buffer> {
   const zlib = await import('node:zlib');
   const options = { maxOutputLength: MAX_REPLY_BYTES };
   switch (name) {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { Canceller, NEVER, Stopped } from '../core/cancel.js';
 import { Limiter } from './limiter.js';
-
-const never = new AbortController().signal;
 
 /** A task that ends when told to. */
 function gate(): { promise: Promise<void>; open: () => void } {
@@ -18,7 +17,7 @@ describe('the limiter', () => {
     const gates = Array.from({ length: 4 }, gate);
     const started: number[] = [];
     const runs = gates.map(({ promise }, i) =>
-      limiter.run(never, async () => {
+      limiter.run(NEVER, async () => {
         started.push(i);
         await promise;
       }),
@@ -34,8 +33,8 @@ describe('the limiter', () => {
   it('answers overloaded beyond its queue', async () => {
     const limiter = new Limiter(1, 1);
     const first = gate();
-    const runs = [limiter.run(never, () => first.promise), limiter.run(never, async () => {})];
-    await expect(limiter.run(never, async () => {})).rejects.toMatchObject({ code: 'overloaded' });
+    const runs = [limiter.run(NEVER, () => first.promise), limiter.run(NEVER, async () => {})];
+    await expect(limiter.run(NEVER, async () => {})).rejects.toMatchObject({ code: 'overloaded' });
     first.open();
     await Promise.all(runs);
   });
@@ -43,17 +42,17 @@ describe('the limiter', () => {
   it('lets a caller leave the queue, and frees its place when a task throws', async () => {
     const limiter = new Limiter(1, 5);
     const first = gate();
-    const leaving = new AbortController();
-    const running = limiter.run(never, async () => {
+    const leaving = new Canceller();
+    const running = limiter.run(NEVER, async () => {
       await first.promise;
       throw new Error('task failed');
     });
-    const waiting = limiter.run(leaving.signal, async () => 'never');
-    leaving.abort(new Error('left'));
-    await expect(waiting).rejects.toThrow('left');
+    const waiting = limiter.run(leaving, async () => 'never');
+    leaving.stop();
+    await expect(waiting).rejects.toThrow(Stopped);
     expect(limiter.load.waiting).toBe(0);
     first.open();
     await expect(running).rejects.toThrow('task failed');
-    expect(await limiter.run(never, async () => 'free')).toBe('free');
+    expect(await limiter.run(NEVER, async () => 'free')).toBe('free');
   });
 });

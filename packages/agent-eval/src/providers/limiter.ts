@@ -1,4 +1,5 @@
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { type Cancellation, Stopped } from '../core/cancel.js';
 
 /** Lets so many calls run at once for one endpoint and key; the rest wait in order. */
 export class Limiter {
@@ -17,8 +18,8 @@ export class Limiter {
     return { running: this.#running, waiting: this.#waiting.size };
   }
 
-  async run<T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#limit) await this.#turn(signal);
+  async run<T>(cancel: Cancellation, task: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#limit) await this.#turn(cancel);
     else this.#running += 1;
     try {
       return await task();
@@ -27,7 +28,7 @@ export class Limiter {
     }
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
+  #turn(cancel: Cancellation): Promise<void> {
     if (this.#waiting.size >= this.#queueLimit) {
       throw new AgentEvalError(
         'overloaded',
@@ -37,19 +38,14 @@ export class Limiter {
     }
     return new Promise((resolve, reject) => {
       const start = (): void => {
-        signal.removeEventListener('abort', leave);
+        forget();
         resolve();
       };
-      const leave = (): void => {
-        this.#waiting.delete(start);
-        reject(signal.reason);
-      };
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      signal.addEventListener('abort', leave, { once: true });
       this.#waiting.add(start);
+      const forget = cancel.onStop(() => {
+        this.#waiting.delete(start);
+        reject(new Stopped());
+      });
     });
   }
 

@@ -5,6 +5,7 @@ import {
   type Step,
   startModelServer,
 } from '../../../../tests/fakes/model-server.js';
+import { type Cancellation, Canceller } from '../core/cancel.js';
 import { systemClock, systemRandom } from '../core/clock.js';
 import { type Deadline, startDeadline } from '../core/deadline.js';
 import { encodeText } from '../core/encoded-text.js';
@@ -69,7 +70,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
     return client;
   }
 
-  function within(ms: number, caller?: AbortSignal): Deadline {
+  function within(ms: number, caller?: Cancellation): Deadline {
     const deadline = startDeadline(systemClock, ms, caller);
     deadlines.push(deadline);
     return deadline;
@@ -285,21 +286,21 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
 
     it.each(SLOW)('cancelled by its caller, %s: the connection closes', async (_name, step) => {
       await server.script([step]);
-      const caller = new AbortController();
-      const ended = stopped(makeClient({}), within(60_000, caller.signal), 'cancelled');
+      const caller = new Canceller();
+      const ended = stopped(makeClient({}), within(60_000, caller), 'cancelled');
       await eventually(async () => expect(await calls()).toBe(1));
-      caller.abort();
+      caller.stop();
       await ended;
       await seenLeaving();
     });
 
     it('while it waits to try again: no further request', async () => {
       await server.script([{ status: 500, times: 'forever' }]);
-      const caller = new AbortController();
+      const caller = new Canceller();
       const client = makeClient({ baseMs: 30_000, maxMs: 30_000 });
-      const ended = stopped(client, within(60_000, caller.signal), 'cancelled');
+      const ended = stopped(client, within(60_000, caller), 'cancelled');
       await eventually(async () => expect((await server.requests())[0]?.outcome).toBe('answered'));
-      caller.abort();
+      caller.stop();
       await ended;
       expect(await calls()).toBe(1);
     });
@@ -307,12 +308,12 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
     it('while it waits for a place: no request at all', async () => {
       await server.script([{ delayMs: 60_000 }]);
       const client = makeClient({ concurrency: 1 });
-      const caller = new AbortController();
-      const first = stopped(client, within(60_000, caller.signal), 'cancelled');
+      const caller = new Canceller();
+      const first = stopped(client, within(60_000, caller), 'cancelled');
       await eventually(async () => expect(await calls()).toBe(1));
       await stopped(client, within(100), 'timeout');
       expect(await calls()).toBe(1);
-      caller.abort();
+      caller.stop();
       await first;
     });
 

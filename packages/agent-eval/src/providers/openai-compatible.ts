@@ -44,13 +44,18 @@ export class OpenAiCompatibleClient implements ModelClient {
 
   async complete(request: ModelRequest, deadline: Deadline): Promise<ModelReply> {
     const body = requestBody(request);
-    const { retry, clock, random, limiter } = this.#options;
+    const { retry, clock, random, limiter, redact } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await limiter.run(deadline.signal, () => this.#attempt(body, deadline));
+      const outcome = await limiter.run(deadline, () => this.#attempt(body, deadline));
       if (outcome.ok) {
+        // A model or gateway that repeats what it was sent must not carry a key into a result.
+        const { text, refusal, finishReason, model, usage } = outcome.reply;
         return {
-          ...outcome.reply,
-          model: outcome.reply.model ?? request.model,
+          text: redact(text),
+          refusal: refusal === null ? null : redact(refusal),
+          finishReason,
+          model: model === null ? request.model : redact(model),
+          usage,
           replyMode: 'json_schema',
           droppedParams: [],
           attempts: attempt,
@@ -60,7 +65,7 @@ export class OpenAiCompatibleClient implements ModelClient {
       if (!failure.retry || attempt >= retry.attempts) throw this.#error(failure, attempt, waitMs);
       const delay = retryDelayMs(retry, attempt, random, waitMs);
       if (delay >= deadline.remainingMs()) throw this.#error(failure, attempt, waitMs);
-      await clock.sleep(delay, deadline.signal);
+      await clock.sleep(delay, deadline);
     }
   }
 
@@ -77,14 +82,14 @@ export class OpenAiCompatibleClient implements ModelClient {
         path,
         headers: this.#headers,
         body,
-        signal: deadline.signal,
+        cancel: deadline,
       });
     } catch (error) {
       if (deadline.stopReason() !== null) throw error;
       return { ok: false, failure: exchangeFailure(error) };
     }
     const read = reply.status >= 200 && reply.status < 300 ? readCompletion(reply.text) : null;
-    if (read?.kind === 'completion') return { ok: true, reply: this.#withoutSecrets(read) };
+    if (read?.kind === 'completion') return { ok: true, reply: read };
     const status = read?.kind === 'error' ? read.status : reply.status;
     return {
       ok: false,
@@ -93,17 +98,6 @@ export class OpenAiCompatibleClient implements ModelClient {
           ? { code: 'provider_error', message: read.message, retry: true }
           : classifyFailure(status, reply.text),
       waitMs: retryAfterMs((name) => reply.header(name), clock.now()),
-    };
-  }
-
-  /** A model or gateway that repeats what it was sent must not carry a key into a result. */
-  #withoutSecrets(reply: CompletionRead): CompletionRead {
-    const { redact } = this.#options;
-    return {
-      ...reply,
-      text: redact(reply.text),
-      refusal: reply.refusal === null ? null : redact(reply.refusal),
-      model: reply.model === null ? null : redact(reply.model),
     };
   }
 
@@ -120,15 +114,12 @@ export class OpenAiCompatibleClient implements ModelClient {
 
 /** Builds the body from parts that are JSON already; absent parameters are left out. */
 function requestBody(request: ModelRequest): string {
-  const fields = [
-    `"model":${JSON.stringify(request.model)}`,
-    `"messages":[{"role":"system","content":${request.system.json}},{"role":"user","content":${JSON.stringify(request.user)}}]`,
-    `"response_format":{"type":"json_schema","json_schema":{"name":${JSON.stringify(request.schema.name)},"strict":true,"schema":${request.schema.json}}}`,
-  ];
-  if (request.temperature !== undefined) fields.push(`"temperature":${request.temperature}`);
-  if (request.seed !== undefined) fields.push(`"seed":${request.seed}`);
-  if (request.maxTokens !== undefined) fields.push(`"max_tokens":${request.maxTokens}`);
-  return `{${fields.join(',')}}`;
+  const { system, user, schema, temperature, seed, maxTokens } = request;
+  let body = `{"model":${JSON.stringify(request.model)},"messages":[{"role":"system","content":${system.json}},{"role":"user","content":${JSON.stringify(user)}}],"response_format":{"type":"json_schema","json_schema":{"name":${JSON.stringify(schema.name)},"strict":true,"schema":${schema.json}}}`;
+  if (temperature !== undefined) body += `,"temperature":${temperature}`;
+  if (seed !== undefined) body += `,"seed":${seed}`;
+  if (maxTokens !== undefined) body += `,"max_tokens":${maxTokens}`;
+  return `${body}}`;
 }
 
 function exchangeFailure(error: unknown): ProviderFailure {

@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import failures from '../../../../tests/vectors/provider-failures.json' with { type: 'json' };
-import { MAX_REPLY_BYTES, ReplyTooLarge, readBody } from './body.js';
+import { BodyReader, MAX_REPLY_BYTES, ReplyTooLarge } from './body.js';
 import { readCompletion } from './completion.js';
 import { classifyFailure } from './failure.js';
 
@@ -69,8 +69,10 @@ describe('reading a completion', () => {
   });
 });
 
-async function* chunks(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {
-  yield* parts;
+async function read(parts: Uint8Array[], encoding?: string): Promise<string> {
+  const body = new BodyReader();
+  for (const part of parts) body.add(part);
+  return body.text(encoding);
 }
 
 describe('reading a body', () => {
@@ -83,16 +85,16 @@ describe('reading a body', () => {
     ['deflate', deflateSync(text)],
   ])('undoes the encoding %s, however the bytes are cut', async (encoding, bytes) => {
     const pieces = [...bytes].map((byte) => Uint8Array.of(byte));
-    expect(await readBody(chunks(...pieces), encoding)).toBe(text);
+    expect(await read(pieces, encoding)).toBe(text);
   });
 
   it('stops at its limit, also after unpacking', async () => {
     const big = Buffer.alloc(MAX_REPLY_BYTES + 1, 0x61);
-    await expect(readBody(chunks(big), undefined)).rejects.toBeInstanceOf(ReplyTooLarge);
-    await expect(readBody(chunks(gzipSync(big)), 'gzip')).rejects.toThrow();
+    await expect(read([big])).rejects.toBeInstanceOf(ReplyTooLarge);
+    await expect(read([gzipSync(big)], 'gzip')).rejects.toThrow();
   });
 
   it('refuses an encoding it does not know', async () => {
-    await expect(readBody(chunks(Buffer.from('x')), 'snappy')).rejects.toThrow('snappy');
+    await expect(read([Buffer.from('x')], 'snappy')).rejects.toThrow('snappy');
   });
 });

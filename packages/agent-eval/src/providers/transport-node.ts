@@ -1,6 +1,7 @@
 import type * as http from 'node:http';
 import type * as https from 'node:https';
-import { readBody } from './body.js';
+import { Stopped } from '../core/cancel.js';
+import { BodyReader } from './body.js';
 import type { HttpReply, HttpRequest, HttpTransport } from './types.js';
 
 /** node:http or node:https. The caller loads the one that is needed: TLS takes longer than a whole call without it. */
@@ -20,7 +21,9 @@ export function nodeTransport(origin: string, library: HttpLibrary): HttpTranspo
         const value = response.headers[name];
         return Array.isArray(value) ? value[0] : value;
       };
-      const text = await readBody(response, header('content-encoding'));
+      const body = new BodyReader();
+      for await (const chunk of response) body.add(chunk);
+      const text = await body.text(header('content-encoding'));
       return { status: response.statusCode ?? 0, header, text };
     },
     async close() {
@@ -33,7 +36,7 @@ function answered(
   library: HttpLibrary,
   agent: http.Agent | https.Agent,
   base: URL,
-  { method, path, headers, body, signal }: HttpRequest,
+  { method, path, headers, body, cancel }: HttpRequest,
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const outgoing = library.request(
@@ -45,10 +48,11 @@ function answered(
         method,
         headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
         agent,
-        signal,
       },
       resolve,
     );
+    const forget = cancel.onStop(() => outgoing.destroy(new Stopped()));
+    outgoing.on('close', forget);
     outgoing.on('error', reject);
     outgoing.end(body);
   });

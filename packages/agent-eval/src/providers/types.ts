@@ -1,3 +1,4 @@
+import type { Cancellation } from '../core/cancel.js';
 import type { Deadline } from '../core/deadline.js';
 import type { EncodedText } from '../core/encoded-text.js';
 
@@ -51,7 +52,7 @@ export interface HttpRequest {
   path: string;
   headers: Record<string, string>;
   body: string;
-  signal: AbortSignal;
+  cancel: Cancellation;
 }
 
 export interface HttpReply {

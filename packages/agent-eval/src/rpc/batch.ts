@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
+import { cancellationOf } from '../core/cancel.js';
 import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from './lines.js';
 import { lineWriter } from './output.js';
 import { type Answer, answerOf } from './session.js';
@@ -69,7 +70,7 @@ async function answerLine(
     const body = validationError(`Line ${number}`, [{ path: '', message: 'is not JSON' }]).toBody();
     return { error: { ...body, details: { ...body.details, line: number } } };
   }
-  const answer = await answerOf(deps, method, params, signal);
+  const answer = await answerOf(deps, method, params, signal && cancellationOf(signal));
   if ('result' in answer) return answer;
   return { error: { ...answer.error, details: { ...answer.error.details, line: number } } };
 }

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
+import { cancellationOf } from '../core/cancel.js';
 import { lineText, untilStopped } from './lines.js';
 import { lineWriter } from './output.js';
 import { type Answer, answerOf } from './session.js';
@@ -36,13 +37,14 @@ async function answerInput({ method, input, deps, signal }: OneShotOptions): Pro
   } catch {
     return invalid('the input is not JSON');
   }
-  if (method !== null) return answerOf(await deps(), method, value, signal);
+  if (method !== null)
+    return answerOf(await deps(), method, value, signal && cancellationOf(signal));
   const fields = typeof value === 'object' && value !== null ? value : {};
   if (!('method' in fields) || typeof fields.method !== 'string') {
     return invalid('the input must be {"method": …, "params": …}');
   }
   const params = 'params' in fields ? fields.params : {};
-  return answerOf(await deps(), fields.method, params, signal);
+  return answerOf(await deps(), fields.method, params, signal && cancellationOf(signal));
 }
 
 async function readAll(input: Readable, signal: AbortSignal | undefined): Promise<string> {

@@ -9,6 +9,7 @@ import {
 } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError, dispatch } from '../api/dispatch.js';
+import { type Cancellation, Canceller } from '../core/cancel.js';
 import type { Clock } from '../core/clock.js';
 import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from './lines.js';
 import { type LineWriter, lineWriter } from './output.js';
@@ -47,7 +48,7 @@ export async function runSession(options: SessionOptions): Promise<void> {
 class Session {
   readonly #deps: ApiDeps;
   readonly #writer: LineWriter;
-  readonly #inFlight = new Map<RequestId, AbortController>();
+  readonly #inFlight = new Map<RequestId, Canceller>();
   #onIdle: (() => void) | undefined;
 
   constructor(deps: ApiDeps, writer: LineWriter) {
@@ -83,7 +84,7 @@ class Session {
         };
       });
     }
-    for (const controller of this.#inFlight.values()) controller.abort();
+    for (const canceller of this.#inFlight.values()) canceller.stop();
   }
 
   #handle(message: unknown): void {
@@ -94,7 +95,7 @@ class Session {
       return;
     }
     if ('cancel' in fields && fields.cancel === true) {
-      this.#inFlight.get(id)?.abort();
+      this.#inFlight.get(id)?.stop();
       return;
     }
     if (this.#inFlight.has(id)) {
@@ -110,9 +111,9 @@ class Session {
   }
 
   async #run(id: RequestId, method: string, params: unknown): Promise<void> {
-    const controller = new AbortController();
-    this.#inFlight.set(id, controller);
-    const answer = await answerOf(this.#deps, method, params, controller.signal);
+    const canceller = new Canceller();
+    this.#inFlight.set(id, canceller);
+    const answer = await answerOf(this.#deps, method, params, canceller);
     this.#inFlight.delete(id);
     this.#writer.write({ id, ...answer });
     if (this.#inFlight.size === 0) this.#onIdle?.();
@@ -134,11 +135,11 @@ export async function answerOf(
   deps: ApiDeps,
   method: string,
   params: unknown,
-  signal?: AbortSignal,
+  cancel?: Cancellation,
 ): Promise<Answer> {
   try {
     if (isMethodName(method) && !METHODS[method].stdio) throw notOnStdio(method);
-    return { result: await dispatch(deps, method, params, { signal, allowProvider: true }) };
+    return { result: await dispatch(deps, method, params, { cancel, allowProvider: true }) };
   } catch (error) {
     const known = asAgentEvalError(error);
     if (known.code === 'internal_error') deps.onFault(known);

@@ -1,4 +1,5 @@
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { cancellationOf, NEVER } from '../../core/cancel.js';
 import type { Clock } from '../../core/clock.js';
 import { Limiter } from '../limiter.js';
 import { LARGEST_CONTEXT, LoadedModel, type LoadOptions } from './loaded-model.js';
@@ -38,7 +39,7 @@ export class LlamaYesNo implements YesNoModel {
     const { waiting } = this.#turn.load;
     if (waiting >= this.#options.queueLimit) throw this.#overloaded(waiting);
     const stop = signal ?? new AbortController().signal;
-    return this.#turn.run(stop, async () => {
+    return this.#turn.run(cancellationOf(stop), async () => {
       this.#cancelIdle?.();
       this.#cancelIdle = null;
       try {
@@ -56,7 +57,7 @@ export class LlamaYesNo implements YesNoModel {
 
   /** Unloads the model once the calls before it are over; a later call loads it again. */
   async close(): Promise<void> {
-    await this.#turn.run(new AbortController().signal, () => this.#unload());
+    await this.#turn.run(NEVER, () => this.#unload());
   }
 
   /** A text that is too long, or a caller that left, says nothing against the model; anything else may have broken it. */
