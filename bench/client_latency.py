@@ -1,6 +1,6 @@
 """What `Client.judge` adds to the provider's own time, over HTTP and over stdio.
 
-Usage: python bench/client_latency.py [--calls 400] [--json]
+Usage: python bench/client_latency.py [--calls 2000] [--json]
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BENCH = Path(__file__).resolve().parent
 ENGINE = Path(
     os.environ.get("BENCH_ENGINE", BENCH.parent / "packages/agent-eval/dist/engine/main.cjs")
 )
-WARM_UP = 100
+WARM_UP = 1000
 TEXT = (
     "The retry queue drops a job after 4 attempts. We moved the counter into the job row, so a "
     "worker that restarts no longer forgets it; the nightly import of 12 March went from 31 lost "
@@ -120,7 +120,7 @@ def measure(provider: str, server: str, rounds: int) -> list[Row]:
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--calls", type=int, default=400)
+    parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     given = parser.parse_args()
     node = ["node", "--max-semi-space-size=4"]

@@ -8,12 +8,18 @@ export interface LlamaTextLike {
 
 export type Tokenizer = (text: string, specialTokens?: boolean) => Token[];
 
+/** What to say about the token that follows. */
+export interface GenerateNext {
+  probabilities: true;
+  options: { temperature: number; topK: number; topP: number; minP: number };
+}
+
 export interface Sequence {
   nextTokenIndex: number;
   clearHistory(): Promise<void>;
   evaluateWithoutGeneratingNewTokens(tokens: Token[]): Promise<void>;
   controlledEvaluate(
-    tokens: (Token | [Token, { generateNext: { probabilities: true } }])[],
+    tokens: (Token | [Token, { generateNext: GenerateNext }])[],
   ): Promise<(undefined | { next: { probabilities?: Map<Token, number> } })[]>;
   eraseContextTokenRanges(ranges: { start: number; end: number }[]): Promise<void>;
 }
