@@ -47,7 +47,7 @@ setup: node_modules/.ready ## install the tools and the Node packages
 
 .tools/node_modules/.bin/pnpm:
 	@echo "==> pnpm $(PNPM_VERSION)"
-	@npm install --silent --no-save --no-package-lock --prefix .tools pnpm@$(PNPM_VERSION)
+	@npm install --loglevel=error --no-save --no-package-lock --prefix .tools pnpm@$(PNPM_VERSION)
 
 .tools/py/bin/uv:
 	@echo "==> uv $(UV_VERSION)"

@@ -55,7 +55,7 @@ export async function judgeByText(
     rationale: verdict.rationale,
     rubricVersion: version,
     model: reply.model,
-    usage: reply.usage === null ? null : { ...reply.usage, costUsd: null },
+    usage: reply.usage === null ? null : { ...reply.usage, costUsd: reply.costUsd },
     cached: false,
     attempts: reply.attempts,
     judgeVersion: judgeVersion({
@@ -67,7 +67,7 @@ export async function judgeByText(
     scoreMode: 'text',
     replyMode: reply.replyMode,
     droppedParams: reply.droppedParams,
-    warnings: verdict.warnings,
+    warnings: [...reply.warnings, ...verdict.warnings],
     notAssessed: [],
     ...(options.includeRaw === true && { raw: reply.text }),
   };
@@ -80,6 +80,6 @@ function readVerdict(rubric: Rubric, reply: ModelReply): Verdict {
   throw new AgentEvalError(code, message, {
     ...details,
     model: reply.model,
-    ...(reply.usage !== null && { usage: { ...reply.usage, costUsd: null } }),
+    ...(reply.usage !== null && { usage: { ...reply.usage, costUsd: reply.costUsd } }),
   });
 }

@@ -53,12 +53,16 @@ export class OpenAiCompatibleClient implements ModelClient {
         return {
           text: redact(text),
           refusal: refusal === null ? null : redact(refusal),
+          reasoning: null,
           finishReason,
           model: model === null ? request.model : redact(model),
           usage,
+          costUsd: null,
+          logprobs: null,
           replyMode: 'json_schema',
           droppedParams: [],
           attempts: attempt,
+          warnings: [],
         };
       }
       const { failure, waitMs } = outcome;

@@ -6,11 +6,28 @@ export interface ModelRequest {
   model: string;
   system: EncodedText;
   user: string;
+  /** Earlier replies of this judgement and what was asked after each, oldest first. */
+  followUps?: readonly { reply: string; ask: string }[] | undefined;
   /** JSON Schema, as JSON text, that the reply must match. */
   schema: { name: string; json: string };
   temperature?: number | undefined;
   seed?: number | undefined;
   maxTokens?: number | undefined;
+  /** Asks for the log probabilities of so many of the likeliest tokens at each place, 1 to 20. */
+  topLogprobs?: number | undefined;
+}
+
+/** How a reply was asked for, from the strictest to the loosest. */
+export type ReplyMode = 'json_schema' | 'tool_call' | 'json_object' | 'text';
+
+export interface TokenLogprob {
+  token: string;
+  logprob: number;
+}
+
+/** One token of a reply with those that could have stood there. */
+export interface TokenPlace extends TokenLogprob {
+  top: readonly TokenLogprob[];
 }
 
 /** Tokens as the provider reported them. */
@@ -24,15 +41,22 @@ export interface ModelReply {
   text: string;
   /** The model's own words when it declined to answer. */
   refusal: string | null;
+  /** What the model thought, where the endpoint tells that apart from its answer. */
+  reasoning: string | null;
   finishReason: string | null;
   /** Model as the provider reports it. */
   model: string;
   usage: TokenUsage | null;
-  /** How the reply was asked for. */
-  replyMode: 'json_schema';
+  /** Cost in US dollars of every request sent; null when the price or the usage is unknown. */
+  costUsd: number | null;
+  /** Null where the endpoint gave none. */
+  logprobs: readonly TokenPlace[] | null;
+  replyMode: ReplyMode;
   droppedParams: string[];
   /** Requests sent, the answered one included. */
   attempts: number;
+  /** What to know before trusting the reply. */
+  warnings: string[];
 }
 
 /** A model endpoint. Throws `AgentEvalError` with a provider code. */
