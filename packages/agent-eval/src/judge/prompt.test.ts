@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { boundaryToken } from './boundary.js';
 import { checksPrompt } from './checks-prompt.js';
 import { systemMessage, userMessage } from './prompt.js';
+import { withVisibleCharacters } from './visible.js';
 
 describe('the prompt', () => {
   it('gives the same text for the same input', () => {
@@ -72,5 +73,38 @@ describe('the prompt for yes/no questions', () => {
     const { parts } = checksPrompt('content', { key: 'value' }, []);
     const untrusted = parts.filter(({ trusted }) => !trusted).map(({ text }) => text);
     expect(untrusted).toEqual(['Key', 'value', 'content']);
+  });
+});
+
+describe('characters that readers do not see', () => {
+  it.each([
+    ['tags', 'a\u{e0049}\u{e0047}b', 'a⟨U+E0049⟩⟨U+E0047⟩b'],
+    ['marks of direction', 'score \u202e1\u202c', 'score ⟨U+202E⟩1⟨U+202C⟩'],
+    ['isolates', '\u2066x\u2069', '⟨U+2066⟩x⟨U+2069⟩'],
+    ['zero-width space', 'ig\u200bnore', 'ig⟨U+200B⟩nore'],
+    ['joiners between letters', 'ig\u200dno\u200cre', 'ig⟨U+200D⟩no⟨U+200C⟩re'],
+    ['bytes in variation selectors', '😀\u{e0100}\u{e01ef}', '😀⟨U+E0100⟩⟨U+E01EF⟩'],
+    ['a selector after a letter', 'a\ufe01b', 'a⟨U+FE01⟩b'],
+    ['a byte-order mark', '\ufeffa', '⟨U+FEFF⟩a'],
+    ['a control', 'a\u001b[2Jb', 'a⟨U+001B⟩[2Jb'],
+    ['a soft hyphen', 'in\u00advisible', 'in⟨U+00AD⟩visible'],
+    ['a filler that is a letter', 'a\u3164b', 'a⟨U+3164⟩b'],
+  ])('%s are shown', (_name, text, expected) => {
+    expect(withVisibleCharacters(text)).toBe(expected);
+    expect(userMessage(text, undefined)).toContain(`\n${expected}\n`);
+  });
+
+  it.each([
+    ['plain text', 'a\tb\r\nc'],
+    ['a family and a heart', '👩‍👩‍👧 ❤️ 🏳️‍🌈'],
+    ['a keycap', '1️⃣'],
+    ['the flag of a region', '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}'],
+    ['Persian with its joiner', 'می\u200cخواهم'],
+    ['Devanagari with its joiner', 'क्\u200dष'],
+    ['Hebrew', 'שלום עולם'],
+    ['Japanese', '審査'],
+    ['an accent on its own', 'e\u0301'],
+  ])('%s stays as it is', (_name, text) => {
+    expect(withVisibleCharacters(text)).toBe(text);
   });
 });
