@@ -1,17 +1,11 @@
-import {
-  AgentEvalError,
-  type JudgeRequest,
-  type JudgeResult,
-  type Rubric,
-} from '@tangle-network/agent-eval-contract';
+import type { JudgeRequest, JudgeResult, Rubric } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
-import type { ModelClient, ModelReply } from '../providers/types.js';
+import type { ModelClient } from '../providers/types.js';
+import { askForVerdict } from './ask.js';
 import { compileRubric } from './compiled-rubric.js';
 import { judgeVersion } from './judge-version.js';
-import { parseReply } from './parse.js';
 import { PROMPT_VERSION, userMessage } from './prompt.js';
 import { composite } from './score.js';
-import type { Verdict } from './verdict.js';
 
 /** A verdict without what only the caller knows: how long the whole call took. */
 export type Judgement = Omit<JudgeResult, 'durationMs'>;
@@ -24,7 +18,7 @@ export type JudgeOptions = Pick<
 
 const DEFAULT_TEMPERATURE = 0;
 
-/** Judges by asking a model for scores: one request, one verdict. Throws a `judge_*` error when unscored. */
+/** Judges by asking a model for scores: one request, and one more where the reply is no verdict. Throws a `judge_*` error when unscored. */
 export async function judgeByText(
   rubric: Rubric,
   options: JudgeOptions,
@@ -34,7 +28,8 @@ export async function judgeByText(
 ): Promise<Judgement> {
   const { system, schema, version } = compileRubric(rubric);
   const temperature = options.temperature ?? DEFAULT_TEMPERATURE;
-  const reply = await client.complete(
+  const { verdict, reply } = await askForVerdict(
+    rubric,
     {
       model,
       system,
@@ -44,9 +39,9 @@ export async function judgeByText(
       seed: options.seed,
       maxTokens: options.maxTokens,
     },
+    client,
     deadline,
   );
-  const verdict = readVerdict(rubric, reply);
   return {
     composite: composite(rubric, verdict.scores),
     dimensions: { ...verdict.scores },
@@ -71,15 +66,4 @@ export async function judgeByText(
     notAssessed: [],
     ...(options.includeRaw === true && { raw: reply.text }),
   };
-}
-
-function readVerdict(rubric: Rubric, reply: ModelReply): Verdict {
-  const outcome = parseReply(rubric, reply);
-  if (outcome.scored) return outcome.verdict;
-  const { code, message, details } = outcome.why;
-  throw new AgentEvalError(code, message, {
-    ...details,
-    model: reply.model,
-    ...(reply.usage !== null && { usage: { ...reply.usage, costUsd: reply.costUsd } }),
-  });
 }

@@ -1,5 +1,7 @@
 import type { Rubric } from '@tangle-network/agent-eval-contract';
-import { beginning, cleanDeep } from '../core/text.js';
+import { beginning } from '../core/text.js';
+import { type Found, findVerdict, strictVerdict, trimInvisible } from './reply/find-verdict.js';
+import { isObject, type JsonObject, own } from './reply/unwrap.js';
 import { SCORE_SLACK } from './score.js';
 import { type Outcome, unscored } from './verdict.js';
 
@@ -10,6 +12,8 @@ const MAX_REPLY_CHARS = 1024 * 1024;
 export interface ReplyFacts {
   text: string;
   refusal: string | null;
+  /** What the model thought, where the endpoint tells that apart. */
+  reasoning?: string | null;
   finishReason: string | null;
 }
 
@@ -21,66 +25,59 @@ export function parseReply(rubric: Rubric, reply: ReplyFacts): Outcome {
   if (reply.finishReason === 'content_filter') {
     return unscored('judge_refused', 'The endpoint filtered the reply of the model.');
   }
-  const value = reply.text.length > MAX_REPLY_CHARS ? undefined : readObject(reply.text);
-  if (value !== undefined) return readVerdict(rubric, value, reply.text);
-  if (reply.finishReason === 'length') {
-    return unscored(
-      'judge_truncated',
-      'The reply of the model was cut off: raise maxTokens, or use a model that thinks less.',
-      start(reply.text),
-    );
+  if (reply.text.length > MAX_REPLY_CHARS) {
+    return malformed(`is longer than ${MAX_REPLY_CHARS} characters`, reply.text);
   }
-  const what = reply.text.trim() === '' ? 'is empty' : 'is not a JSON object';
+  const { text, found } = verdictIn(reply);
+  // A reply that was cut off counts only where it is JSON as a whole all the same.
+  const cut = reply.finishReason === 'length' && strictVerdict(trimInvisible(text)) === undefined;
+  if (cut || found.kind === 'cut') return truncated(text);
+  switch (found.kind) {
+    case 'verdict':
+      return readVerdict(rubric, found.value, text, found.warnings);
+    case 'several':
+      return malformed('holds more than one verdict', text);
+    default:
+      return malformed(text.trim() === '' ? 'is empty' : 'is not a JSON object', text);
+  }
+}
+
+/** Where the answer is empty, what the model thought counts if it is, as a whole, one strict verdict. */
+function verdictIn({ text, reasoning }: ReplyFacts): { text: string; found: Found } {
+  const thought = reasoning == null ? '' : trimInvisible(reasoning);
+  if (trimInvisible(text) !== '' || thought === '') return { text, found: findVerdict(text) };
+  const found = strictVerdict(thought);
+  if (found?.kind !== 'verdict') return { text, found: { kind: 'none' } };
+  const warnings = [...found.warnings, 'the verdict stood where the model thinks, not answers'];
+  return { text: thought, found: { ...found, warnings } };
+}
+
+function truncated(text: string): Outcome {
   return unscored(
-    'judge_malformed',
-    `The reply of the model ${what}: use a model that follows a JSON schema.`,
-    start(reply.text),
+    'judge_truncated',
+    'The reply of the model was cut off: raise maxTokens, or use a model that thinks less.',
+    start(text),
   );
 }
 
-type JsonObject = Record<string, unknown>;
-
-/** Strict JSON first; then the same without a code fence around the whole. */
-function readObject(text: string): JsonObject | undefined {
-  const trimmed = trimInvisible(text);
-  return strictObject(trimmed) ?? strictObject(withoutFence(trimmed));
+function malformed(what: string, text: string): Outcome {
+  return unscored(
+    'judge_malformed',
+    `The reply of the model ${what}: use a model that follows a JSON schema.`,
+    start(text),
+  );
 }
 
-const FENCE = '```';
-
-/** What stands inside a code fence around the whole text; empty where there is none. */
-function withoutFence(text: string): string {
-  const start = text.indexOf('\n');
-  const end = text.lastIndexOf(FENCE);
-  const fenced = text.startsWith(FENCE) && text.endsWith(FENCE) && start >= 0 && start < end;
-  return fenced ? text.slice(start + 1, end) : '';
-}
-
-const INVISIBLE = new Set([' ', '\t', '\r', '\n', '\u00a0', '\u200b', '\u2060', '\ufeff']);
-
-/** Takes white space, zero-width characters and a byte-order mark off both ends, in linear time. */
-function trimInvisible(text: string): string {
-  let start = 0;
-  let end = text.length;
-  while (start < end && INVISIBLE.has(text.charAt(start))) start += 1;
-  while (end > start && INVISIBLE.has(text.charAt(end - 1))) end -= 1;
-  return text.slice(start, end);
-}
-
-function strictObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? (cleanDeep(value) as JsonObject) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function readVerdict(rubric: Rubric, value: JsonObject, text: string): Outcome {
+function readVerdict(
+  rubric: Rubric,
+  value: JsonObject,
+  text: string,
+  found: readonly string[],
+): Outcome {
   const given = own(value, 'dimensions');
-  const read = readScores(rubric, isObject(given) ? given : {}, text);
+  const read = readScores(rubric, isObject(given) ? withoutSchema(rubric, given) : {}, text);
   if ('scored' in read) return read;
-  const warnings: string[] = [];
+  const warnings = [...found];
   const failureModes = readIds(own(value, 'failureModes'), rubric.failureModes, 'failure mode');
   const wins = readIds(own(value, 'wins'), rubric.wins, 'win');
   warnings.push(...failureModes.warnings, ...wins.warnings);
@@ -134,10 +131,27 @@ const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 /** No score needs more characters than this. */
 const MAX_NUMBER_CHARS = 64;
 
+/** Scores that a model put into the schema it was shown, instead of beside it. */
+function withoutSchema(rubric: Rubric, given: JsonObject): JsonObject {
+  const filled = own(given, 'properties');
+  const declared = rubric.dimensions.some(({ id }) => Object.hasOwn(given, id));
+  return isObject(filled) && !declared ? filled : given;
+}
+
+/** Words that may stand beside a score inside an object. */
+const BESIDE_SCORE = new Set(['reason', 'reasoning', 'rationale', 'explanation', 'justification']);
+
 /** A JSON number, or a string that is a plain decimal; never a fraction, a percentage or a word. */
-function readNumber(value: unknown): number | undefined {
+function readNumber(given: unknown): number | undefined {
+  const value = isObject(given) ? scoreInside(given) : given;
   const number = typeof value === 'string' ? readDecimal(trimInvisible(value)) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+/** The score of `{"score": 4, "reason": "…"}`; anything else beside it could change what the number means. */
+function scoreInside(given: JsonObject): unknown {
+  const plain = Object.keys(given).every((key) => key === 'score' || BESIDE_SCORE.has(key));
+  return plain ? own(given, 'score') : undefined;
 }
 
 function readDecimal(text: string): number | undefined {
@@ -157,14 +171,6 @@ function readIds(
     ids: [...known].filter((id) => named.includes(id)),
     warnings: unknown.map((id) => `unknown ${what} left out: ${beginning(id, 100)}`),
   };
-}
-
-function own(value: JsonObject, key: string): unknown {
-  return Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function start(text: string): { reply: string } {

@@ -64,6 +64,8 @@ interface ReplyCase {
   text: string;
   finishReason: string;
   refusal?: string;
+  reasoning?: string;
+  id?: string;
   max?: number;
   quality?: number;
   code?: string;
@@ -72,21 +74,22 @@ interface ReplyCase {
 
 describe('reading a reply', () => {
   it.each(replyCases as ReplyCase[])('$name', (example) => {
-    const rubric = rubricOf([{ id: 'quality', description: '', max: example.max ?? 1 }]);
+    const id = example.id ?? 'quality';
+    const rubric = rubricOf([{ id, description: '', max: example.max ?? 1 }]);
     const outcome = parseReply(rubric, {
       text: example.text,
       refusal: example.refusal ?? null,
+      reasoning: example.reasoning ?? null,
       finishReason: example.finishReason,
     });
     if (example.code !== undefined) {
       expect(outcome).toMatchObject({ scored: false, why: { code: example.code } });
       return;
     }
-    expect(outcome).toMatchObject({
-      scored: true,
-      verdict: { scores: { quality: example.quality } },
-    });
-    if (outcome.scored) expect(outcome.verdict.warnings).toHaveLength(example.warnings ?? 0);
+    expect(outcome).toMatchObject({ scored: true });
+    if (!outcome.scored) return;
+    expect(Object.entries(outcome.verdict.scores)).toEqual([[id, example.quality]]);
+    expect(outcome.verdict.warnings).toHaveLength(example.warnings ?? 0);
   });
 });
 
@@ -100,6 +103,14 @@ describe('hostile replies', () => {
     ['white space at the end', `x${'\n'.repeat(500_000)}`],
     ['a fence and newlines', `\`\`\`json\n${'\n'.repeat(500_000)}x`],
     ['digits', `{"dimensions":{"quality":"${'1'.repeat(500_000)}x"}}`],
+    ['open braces', '{'.repeat(500_000)],
+    ['objects without end', '{"dimensions":{"a":'.repeat(30_000)],
+    ['small broken objects', "{'rationale' 1} ".repeat(60_000)],
+    ['open quotes', `{'a': ${"'".repeat(500_000)}`],
+    ['space after a colon', `{'dimensions': {'quality':${' '.repeat(500_000)}x}}`],
+    ['colons and spaces', `{'dimensions': ${':    '.repeat(150_000)}}`],
+    ['think tags', '<think></think>'.repeat(60_000)],
+    ['open lists', `{"dimensions": ${'['.repeat(500_000)}`],
     ['dots in a score', `{"dimensions":{"quality":"${'1.'.repeat(250_000)}"}}`],
   ])('%s are read in linear time', { timeout: 2_000 }, (_name, text) => {
     expect(read(text).scored).toBe(false);

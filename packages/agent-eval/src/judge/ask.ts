@@ -1,0 +1,90 @@
+import { AgentEvalError, type Rubric } from '@tangle-network/agent-eval-contract';
+import type { Deadline } from '../core/deadline.js';
+import { beginning } from '../core/text.js';
+import type { ModelClient, ModelReply, ModelRequest } from '../providers/types.js';
+import { parseReply } from './parse.js';
+import type { Unusable, Verdict } from './verdict.js';
+
+/** A verdict with the reply it was read from; tokens, cost and requests are those of every reply. */
+export interface Asked {
+  verdict: Verdict;
+  reply: ModelReply;
+}
+
+/** So much of an unusable reply is shown to the model again. */
+const SHOWN_CHARS = 4_000;
+
+/** Asks for a verdict, and once more where the first reply is not one. Throws a `judge_*` error when unscored. */
+export async function askForVerdict(
+  rubric: Rubric,
+  request: ModelRequest,
+  client: ModelClient,
+  deadline: Deadline,
+): Promise<Asked> {
+  const first = await client.complete(request, deadline);
+  const outcome = parseReply(rubric, first);
+  if (outcome.scored) return { verdict: outcome.verdict, reply: first };
+  if (outcome.why.code === 'judge_refused') throw unscoredError(outcome.why, first);
+  const second = await client.complete(askedAgain(request, first, outcome.why), deadline);
+  const reply = together(first, second);
+  const again = parseReply(rubric, second);
+  if (!again.scored) throw unscoredError(again.why, reply);
+  const warning = `asked again: ${outcome.why.code} at first`;
+  return {
+    verdict: again.verdict,
+    reply: { ...reply, warnings: [...reply.warnings, warning] },
+  };
+}
+
+/** A reply that was cut off gets twice the room; any other is shown to the model with what is wrong. */
+function askedAgain(request: ModelRequest, reply: ModelReply, why: Unusable): ModelRequest {
+  if (why.code === 'judge_truncated') {
+    const { maxTokens } = request;
+    if (maxTokens !== undefined) return { ...request, maxTokens: 2 * maxTokens };
+    return { ...request, followUps: [{ reply: beginning(reply.text, SHOWN_CHARS), ask: SHORTER }] };
+  }
+  const text = reply.text.trim() === '' ? '(nothing)' : beginning(reply.text, SHOWN_CHARS);
+  return { ...request, followUps: [{ reply: text, ask: `${why.message} ${ASK_AGAIN}` }] };
+}
+
+const ASK_AGAIN =
+  'Answer again with the whole verdict: one JSON object and nothing else, with a plain number on its own scale for every dimension.';
+const SHORTER = `Your reply was cut off. Keep the rationale to one sentence. ${ASK_AGAIN}`;
+
+/** The second reply, with what both of them took. */
+function together(first: ModelReply, second: ModelReply): ModelReply {
+  return {
+    ...second,
+    usage: sum(first.usage, second.usage),
+    costUsd:
+      first.costUsd === null || second.costUsd === null ? null : first.costUsd + second.costUsd,
+    attempts: first.attempts + second.attempts,
+    droppedParams: [...new Set([...first.droppedParams, ...second.droppedParams])],
+    warnings: [...new Set([...first.warnings, ...second.warnings])],
+  };
+}
+
+function sum(a: ModelReply['usage'], b: ModelReply['usage']): ModelReply['usage'] {
+  if (a === null || b === null) return null;
+  const cached =
+    a.cachedInputTokens === undefined && b.cachedInputTokens === undefined
+      ? {}
+      : { cachedInputTokens: (a.cachedInputTokens ?? 0) + (b.cachedInputTokens ?? 0) };
+  return {
+    ...a,
+    ...b,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    ...cached,
+  };
+}
+
+/** Tokens are spent on an unusable reply too: the error says how many. */
+function unscoredError({ code, message, details }: Unusable, reply: ModelReply): AgentEvalError {
+  return new AgentEvalError(code, message, {
+    ...details,
+    model: reply.model,
+    attempts: reply.attempts,
+    ...(reply.usage !== null && { usage: { ...reply.usage, costUsd: reply.costUsd } }),
+  });
+}

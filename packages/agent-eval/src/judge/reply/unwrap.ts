@@ -1,0 +1,63 @@
+/** A JSON object. */
+export type JsonObject = Record<string, unknown>;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function own(value: JsonObject, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/** Wrappings inside wrappings are looked into so deep. */
+const MAX_DEPTH = 4;
+
+/** Most members of a value that are looked at: a wrapping is small. */
+const MAX_MEMBERS = 50;
+
+/** Keys of which a verdict has at least one. */
+export const VERDICT_KEYS = ['dimensions', 'rationale', 'failureModes', 'wins'] as const;
+
+export function looksLikeVerdict(value: JsonObject): boolean {
+  return VERDICT_KEYS.some((key) => Object.hasOwn(value, key));
+}
+
+/**
+ * The verdict in a value that wraps it: a list of one, a text that is JSON, an object with the verdict under
+ * a key, the schema filled in. Null where there is none, or more than one that could be meant.
+ */
+export function unwrap(value: unknown): { verdict: JsonObject; wrapped: boolean } | null {
+  if (isObject(value) && Object.hasOwn(value, 'dimensions')) {
+    return { verdict: value, wrapped: false };
+  }
+  const found = inside(value, 0);
+  const [only] = found;
+  if (found.length === 1 && only !== undefined) return { verdict: only, wrapped: true };
+  return isObject(value) && found.length === 0 ? { verdict: value, wrapped: false } : null;
+}
+
+function inside(value: unknown, depth: number): JsonObject[] {
+  if (depth > MAX_DEPTH) return [];
+  if (typeof value === 'string') return inside(parsed(value), depth + 1);
+  if (Array.isArray(value)) {
+    return value.slice(0, MAX_MEMBERS).flatMap((member) => inside(member, depth + 1));
+  }
+  if (!isObject(value)) return [];
+  if (isObject(own(value, 'dimensions'))) return [value];
+  return Object.values(value)
+    .slice(0, MAX_MEMBERS)
+    .filter((member) => typeof member === 'object' || isJsonText(member))
+    .flatMap((member) => inside(member, depth + 1));
+}
+
+function isJsonText(value: unknown): boolean {
+  return typeof value === 'string' && /^\s*\{/.test(value) && value.trimEnd().endsWith('}');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
