@@ -1,35 +1,63 @@
 // The fast fake endpoint: answers every chat completion at once with one fixed verdict. It reads no more of
 // HTTP than it must, so that a benchmark measures its client and not this process.
-// usage: node bench/fake-provider.mjs [--port 0] [--delay-ms 0]; prints one JSON line with its URL.
+// usage: node bench/fake-provider.mjs [--port 0] [--delay-ms 0] [--peers]; prints one JSON line with its URL.
+// With --peers it answers each judging library of bench/peers in the form that library asks for.
 // GET /last returns the body it was sent last.
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 
 const { values } = parseArgs({
-  options: { port: { type: 'string', default: '0' }, 'delay-ms': { type: 'string', default: '0' } },
+  options: {
+    port: { type: 'string', default: '0' },
+    'delay-ms': { type: 'string', default: '0' },
+    peers: { type: 'boolean', default: false },
+  },
 });
 const delayMs = Number(values['delay-ms']);
 
-const verdict = {
-  rationale: 'A fixed verdict, the same for every text.',
+const completion = (message) =>
+  JSON.stringify({
+    id: 'chatcmpl-fixed',
+    object: 'chat.completion',
+    created: 0,
+    model: 'fake-model',
+    choices: [
+      { index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' },
+    ],
+    usage: { prompt_tokens: 400, completion_tokens: 60, total_tokens: 460 },
+  });
+const json = (value) => completion({ content: JSON.stringify(value) });
+const RATIONALE = 'A fixed verdict, the same for every text.';
+
+const VERDICT = json({
+  rationale: RATIONALE,
   dimensions: { buyer_quality: 0.8, voice: 0.7, signal: 0.6 },
   failureModes: [],
   wins: ['specific-component'],
-};
-const completion = JSON.stringify({
-  id: 'chatcmpl-fixed',
-  object: 'chat.completion',
-  created: 0,
-  model: 'fake-model',
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: JSON.stringify(verdict) },
-      finish_reason: 'stop',
-    },
-  ],
-  usage: { prompt_tokens: 400, completion_tokens: 60, total_tokens: 460 },
 });
+
+/** What each peer of bench/peers understands; the first whose mark is in the request counts. */
+const PEERS = [
+  {
+    mark: '"select_choice"',
+    reply: completion({
+      content: null,
+      tool_calls: [
+        {
+          id: 'call_1',
+          type: 'function',
+          function: {
+            name: 'select_choice',
+            arguments: JSON.stringify({ reasons: RATIONALE, choice: 'good' }),
+          },
+        },
+      ],
+    }),
+  },
+  { mark: 'GRADE:', reply: completion({ content: `${RATIONALE}\n\nGRADE: C` }) },
+  { mark: '"reasoning"', reply: json({ reasoning: RATIONALE, score: 0.8 }) },
+  { mark: 'Evaluation Steps', reply: json({ reason: RATIONALE, score: 8 }) },
+];
 
 const respond = (body) =>
   Buffer.concat([
@@ -38,7 +66,8 @@ const respond = (body) =>
     ),
     body,
   ]);
-const fixed = respond(Buffer.from(completion));
+const verdict = respond(Buffer.from(VERDICT));
+const peers = PEERS.map(({ mark, reply }) => ({ mark, reply: respond(Buffer.from(reply)) }));
 const headEnd = Buffer.from('\r\n\r\n');
 let last = Buffer.alloc(0);
 
@@ -54,14 +83,19 @@ function takeRequest(bytes) {
   return { isLast: head.startsWith('GET /last '), body, rest: bytes.subarray(start + length) };
 }
 
+function replyTo(body) {
+  return peers.find(({ mark }) => body.includes(mark))?.reply ?? verdict;
+}
+
 function answer(socket, request) {
   if (request.isLast) {
     socket.write(respond(last));
     return;
   }
   last = request.body;
-  if (delayMs > 0) setTimeout(() => socket.writable && socket.write(fixed), delayMs);
-  else socket.write(fixed);
+  const reply = values.peers ? replyTo(request.body) : verdict;
+  if (delayMs > 0) setTimeout(() => socket.writable && socket.write(reply), delayMs);
+  else socket.write(reply);
 }
 
 const server = createServer({ noDelay: true }, (socket) => {
