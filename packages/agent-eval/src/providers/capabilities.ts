@@ -74,33 +74,32 @@ export class Probe {
     this.#sent = knowledge.shape;
   }
 
-  /** Whether `shape` has to wait for a call that is finding out. */
-  get mustWait(): boolean {
-    return !this.#leads && !this.#isProven && this.#knowledge.proving;
-  }
-
-  /** The shape to send now. The first call to use something new leads. */
-  shape(): RequestShape {
-    const known = this.#knowledge;
-    if (!this.#isProven && !known.proving) {
-      known.proving = true;
-      this.#leads = true;
-    }
-    this.#sent = this.#own ?? known.shape;
-    return this.#sent;
+  /** Whether the request may go out now. The first call to use something new leads, and others wait for it. */
+  mayGo(): boolean {
+    if (this.#leads || this.#isProven) return true;
+    if (this.#knowledge.proving) return false;
+    this.#knowledge.proving = true;
+    this.#leads = true;
+    return true;
   }
 
   /** Holds back until the leading call knows more, but not for long. */
   async wait(cancel: Cancellation): Promise<void> {
     let patient = true;
-    while (patient && this.mustWait) patient = await this.#news(cancel);
+    while (patient && !this.mayGo()) patient = await this.#news(cancel);
+  }
+
+  /** The shape to send now. */
+  shape(): RequestShape {
+    this.#sent = this.#own ?? this.#knowledge.shape;
+    return this.#sent;
   }
 
   /** The request was answered: what it carried is taken. */
   answered(): void {
     const known = this.#knowledge;
     if (this.#own === null && known.shape === this.#sent) known.proven |= this.#features;
-    if (this.#leads || known.held.size > 0) this.end();
+    this.end();
   }
 
   /** Learns from a refusal. False when nothing is left to leave out. */

@@ -73,7 +73,7 @@ export class OpenAiCompatibleClient implements ModelClient {
     const { retry, clock, random, limiter } = this.#options;
     let failed = 0;
     for (let sent = 1; ; sent += 1) {
-      if (probe.mustWait) await probe.wait(deadline);
+      if (!probe.mayGo()) await probe.wait(deadline);
       const outcome = await limiter.run(deadline, () => this.#attempt(request, probe, deadline));
       if (outcome.ok) {
         probe.answered();

@@ -77,7 +77,7 @@ function sentFeatures(request: ModelRequest, shape: RequestShape): [Feature, Reg
 
 /** The feature named first: what follows is often a list of what would be allowed. */
 function earliest(sent: [Feature, RegExp][], said: string): [Feature, RegExp] | undefined {
-  if (!REFUSES.test(said)) return undefined;
+  if (!REFUSES.test(said) && !RANGE.test(said)) return undefined;
   let best: [Feature, RegExp] | undefined;
   let bestAt = Number.POSITIVE_INFINITY;
   for (const feature of sent) {
