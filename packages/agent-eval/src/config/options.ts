@@ -91,6 +91,14 @@ export const OPTIONS = {
     commands: JUDGING,
     help: 'let a local model judge by a rubric without checks (one broad question a dimension)',
   },
+  allowCutPrompt: {
+    flag: '--allow-cut-prompt',
+    env: ['AGENT_EVAL_ALLOW_CUT_PROMPT'],
+    type: 'boolean',
+    fallback: false,
+    commands: JUDGING,
+    help: 'take a score, with a warning, when the endpoint read under half of the prompt',
+  },
   allowInsecureHttp: {
     flag: '--allow-insecure-http',
     env: ['AGENT_EVAL_ALLOW_INSECURE_HTTP'],

@@ -32,6 +32,7 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     attempts: settings.attempts,
     concurrency: settings.concurrency,
     queueLimit: settings.queueLimit,
+    allowCutPrompt: settings.allowCutPrompt,
     createTransport: transportFactory(env, oneShot),
   });
   const local = localModels({ ...settings, env });

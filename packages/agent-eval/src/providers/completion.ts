@@ -1,4 +1,4 @@
-import { isEventStream, joinEventStream } from './event-stream.js';
+import { isEventStream, joinEventStream } from './answers/event-stream.js';
 import { embeddedError } from './failure.js';
 import type { TokenLogprob, TokenPlace, TokenUsage } from './types.js';
 

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@tangle-network/agent-eval-contract';
 import { beginning } from '../core/text.js';
-import { errorFields, member, parsed, textOf } from './error-body.js';
+import { errorFields, member, parsed, textOf } from './answers/error-body.js';
 
 /** What an unusable answer of an endpoint means. */
 export interface ProviderFailure {

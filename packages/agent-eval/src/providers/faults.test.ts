@@ -81,7 +81,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
   const calls = async () => (await server.stats()).calls;
 
   describe('an answer in another coding', () => {
-    it.each<[string, Step['reply']]>([
+    it.each<[string, NonNullable<Step['reply']>]>([
       ['gzip', { raw: SAID, encoding: 'gzip' }],
       ['br', { raw: SAID, encoding: 'br' }],
       ['zstd', { raw: SAID, encoding: 'zstd' }],

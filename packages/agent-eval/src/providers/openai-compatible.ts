@@ -2,16 +2,16 @@ import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { Clock, Random } from '../core/clock.js';
 import type { Deadline } from '../core/deadline.js';
 import { type RetryPolicy, retryDelayMs } from '../core/retry.js';
+import { promptCut } from './answers/prompt-cut.js';
+import { waitHintMs } from './answers/wait-hint.js';
 import { ReplyTooLarge, UndecodableReply } from './body.js';
-import { CapabilityMemory, type Probe } from './capabilities.js';
-import { droppedParams, type RequestShape, requestBody } from './chat-body.js';
 import { type CompletionRead, readCompletion } from './completion.js';
 import { classifyFailure, type ProviderFailure } from './failure.js';
+import { CapabilityMemory, type Probe } from './ladder/capabilities.js';
+import { droppedParams, type RequestShape, requestBody } from './ladder/chat-body.js';
+import { type Refusal, refusedFeature } from './ladder/refused-feature.js';
 import type { Limiter } from './limiter.js';
-import { promptCut } from './prompt-cut.js';
-import { type Refusal, refusedFeature } from './refused-feature.js';
 import type { HttpReply, HttpTransport, ModelClient, ModelReply, ModelRequest } from './types.js';
-import { waitHintMs } from './wait-hint.js';
 
 export interface OpenAiCompatibleOptions {
   /** Path and query below the endpoint's origin. */

@@ -2,10 +2,10 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import failures from '../../../../tests/vectors/provider-failures.json' with { type: 'json' };
 import hints from '../../../../tests/vectors/wait-hints.json' with { type: 'json' };
+import { waitHintMs } from './answers/wait-hint.js';
 import { BodyReader, MAX_REPLY_BYTES, ReplyTooLarge } from './body.js';
 import { readCompletion } from './completion.js';
 import { classifyFailure } from './failure.js';
-import { waitHintMs } from './wait-hint.js';
 
 interface Failure {
   status: number;

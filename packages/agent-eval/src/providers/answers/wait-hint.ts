@@ -1,4 +1,4 @@
-import { httpDelay, retryAfterMs, validDelay } from '../core/retry.js';
+import { httpDelay, retryAfterMs, validDelay } from '../../core/retry.js';
 import { member, parsed, textOf } from './error-body.js';
 
 type Header = (name: string) => string | undefined;

@@ -1,4 +1,4 @@
-import type { ModelRequest, ReplyMode } from './types.js';
+import type { ModelRequest, ReplyMode } from '../types.js';
 
 /** What of a request is sent, and how: learned from what the endpoint has refused. */
 export interface RequestShape {

@@ -1,4 +1,4 @@
-import type { ModelRequest, TokenUsage } from './types.js';
+import type { ModelRequest, TokenUsage } from '../types.js';
 
 /** Shorter prompts fit every model, and estimates of them are rough. */
 const LEAST_CHARS = 8000;

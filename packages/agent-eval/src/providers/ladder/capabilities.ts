@@ -1,8 +1,8 @@
-import { type Cancellation, Stopped } from '../core/cancel.js';
-import type { Clock } from '../core/clock.js';
+import { type Cancellation, Stopped } from '../../core/cancel.js';
+import type { Clock } from '../../core/clock.js';
+import type { ModelRequest, ReplyMode } from '../types.js';
 import { FULL_SHAPE, type RequestShape } from './chat-body.js';
 import type { Feature, Refusal } from './refused-feature.js';
-import type { ModelRequest, ReplyMode } from './types.js';
 
 /** Models come from requests; beyond so many, the one learned first is forgotten. */
 const MAX_MODELS = 512;

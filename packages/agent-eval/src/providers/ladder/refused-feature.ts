@@ -1,6 +1,6 @@
+import { errorFields } from '../answers/error-body.js';
+import type { ModelRequest, ReplyMode } from '../types.js';
 import type { RequestShape } from './chat-body.js';
-import { errorFields } from './error-body.js';
-import type { ModelRequest, ReplyMode } from './types.js';
 
 export type Feature = 'mode' | 'temperature' | 'seed' | 'logprobs' | 'maxTokens';
 

@@ -4,14 +4,14 @@ import {
   type ModelServer,
   type Step,
   startModelServer,
-} from '../../../../tests/fakes/model-server.js';
-import { systemClock } from '../core/clock.js';
-import { type Deadline, startDeadline } from '../core/deadline.js';
-import { encodeText } from '../core/encoded-text.js';
-import { Limiter } from './limiter.js';
-import { OpenAiCompatibleClient } from './openai-compatible.js';
-import { undiciTransport } from './transport-undici.js';
-import type { ModelReply, ModelRequest } from './types.js';
+} from '../../../../../tests/fakes/model-server.js';
+import { systemClock } from '../../core/clock.js';
+import { type Deadline, startDeadline } from '../../core/deadline.js';
+import { encodeText } from '../../core/encoded-text.js';
+import { Limiter } from '../limiter.js';
+import { OpenAiCompatibleClient } from '../openai-compatible.js';
+import { undiciTransport } from '../transport-undici.js';
+import type { ModelReply, ModelRequest } from '../types.js';
 
 const REQUEST: ModelRequest = {
   model: 'm',
