@@ -269,6 +269,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
       ['as long as it says', user, 20_000],
       ['cheap to encode', ' '.repeat(100_000), 500],
       ['of unknown length', user, 0],
+      ['in a script with long words', 'слово '.repeat(10_000), 12_000],
     ])('is not suspected when it is %s', async (_why, text, prompt_tokens) => {
       await server.script([{ usage: { prompt_tokens, completion_tokens: 1 } }]);
       expect((await ask(makeClient(), { user: text })).warnings).toEqual([]);

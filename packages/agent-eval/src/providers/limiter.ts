@@ -114,7 +114,7 @@ export class Limiter {
     return new AgentEvalError(
       'rate_limited',
       `the endpoint asked to be left alone for another ${Math.ceil(waitMs / 1000)} s, which is longer than this call may take. Try again later, or raise --timeout-ms.`,
-      { retryAfterMs: waitMs, attempts: 0 },
+      { retryAfterMs: waitMs },
     );
   }
 
