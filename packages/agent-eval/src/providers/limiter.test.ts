@@ -187,9 +187,15 @@ describe('a wait that the endpoint asks for', () => {
     const limited = { code: 'rate_limited', details: { retryAfterMs: 1_800_000 } };
     await expect(waiting).rejects.toMatchObject(limited);
     await expect(limiter.run(leftMs(30_000), async () => 'never')).rejects.toMatchObject(limited);
+    let ran = false;
+    void limiter.run(NEVER, async () => {
+      ran = true;
+    });
     open();
     await out;
-    expect(limiter.load).toEqual({ running: 0, waiting: 0 });
+    await settled();
+    expect(limiter.load).toEqual({ running: 0, waiting: 1 });
+    expect(ran).toBe(false);
   });
 
   it('can be left, and is bounded like any queue', async () => {

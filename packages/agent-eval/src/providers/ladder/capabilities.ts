@@ -172,11 +172,11 @@ function featuresOf(request: ModelRequest): number {
   return features;
 }
 
-/** How a feature was spelled in a request of this shape. */
+/** How a feature is spelled in a request of this shape, empty where it is left out. */
 function spelling(feature: Feature, shape: RequestShape): string {
   if (feature === 'mode') return shape.mode;
   if (feature === 'maxTokens') return shape.maxTokens ?? '';
-  return feature;
+  return shape[feature] ? feature : '';
 }
 
 /** The best shape left: a rung or name that worked once is passed over only when this call saw it refused. */

@@ -125,6 +125,11 @@ describe('parameters that are refused', () => {
     expect((await ask(makeClient(1))).attempts).toBe(3);
   });
 
+  it('leave as many requests to fail as before', async () => {
+    await server.script([NO_TEMPERATURE, { status: 503 }]);
+    expect((await ask(makeClient(2))).attempts).toBe(3);
+  });
+
   it.each<[string, string, object | string, number, Partial<ModelRequest>]>([
     [
       'seed',
@@ -196,7 +201,8 @@ describe('parameters that are refused', () => {
   it('are told apart from parameters that the message only lists', async () => {
     const message = 'Unknown parameter seed. Known: temperature, max_tokens, response_format';
     await server.script([refuse('"seed"', { message })]);
-    expect((await ask(makeClient(), { seed: 1 })).droppedParams).toEqual(['seed']);
+    const reply = await ask(makeClient(), { seed: 1 });
+    expect(reply).toMatchObject({ attempts: 2, droppedParams: ['seed'], replyMode: 'json_schema' });
   });
 
   it('are remembered for each model', async () => {
@@ -249,7 +255,7 @@ describe('the ladder', () => {
     ['is about the server', refuse('m', { message: 'response_format is not supported' }, 500)],
     [
       'is about the length',
-      refuse('m', { message: 'maximum context length is 10 tokens, lower max_tokens' }),
+      refuse('m', { message: 'only a context length of 10 tokens is supported, lower max_tokens' }),
     ],
   ])('is not stepped down when the refusal %s', async (_name, step) => {
     await server.script([step]);
@@ -293,6 +299,14 @@ describe('many first calls', () => {
     await ask(client);
     await Promise.all(Array.from({ length: 64 }, () => ask(client, { seed: 3 })));
     expect(await calls()).toBe(1 + 64 + 1);
+  });
+
+  it('learn the rest once when what worked is refused of a sudden', async () => {
+    const client = makeClient();
+    await ask(client);
+    await server.script([NO_TEMPERATURE, NO_MAX_TOKENS]);
+    await Promise.all(Array.from({ length: 64 }, () => ask(client)));
+    expect(await calls()).toBeLessThan(1 + 64 * 2 + 16);
   });
 
   it('do not wait for a slow answer', async () => {
