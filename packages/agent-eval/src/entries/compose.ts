@@ -33,6 +33,7 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     concurrency: settings.concurrency,
     queueLimit: settings.queueLimit,
     allowCutPrompt: settings.allowCutPrompt,
+    attemptTimeoutMs: settings.attemptTimeoutMs,
     createTransport: transportFactory(env, oneShot),
   });
   const local = localModels({ ...settings, env });

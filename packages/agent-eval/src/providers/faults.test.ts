@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -5,6 +6,7 @@ import {
   type Step,
   startModelServer,
 } from '../../../../tests/fakes/model-server.js';
+import { cancellationOf } from '../core/cancel.js';
 import { systemClock, systemRandom } from '../core/clock.js';
 import { type Deadline, startDeadline } from '../core/deadline.js';
 import { encodeText } from '../core/encoded-text.js';
@@ -31,6 +33,13 @@ const TRANSPORTS: [name: string, make: (origin: string) => HttpTransport][] = [
   ['undici', (origin) => undiciTransport({ origin, connections: 64, proxy: null })],
   ['node:http', (origin) => nodeTransport(origin, library)],
 ];
+
+const NO_JSON_SCHEMA: Step = {
+  match: { bodyContains: '"json_schema"' },
+  times: 'forever',
+  status: 400,
+  reply: { json: { error: { message: 'response_format is not supported' } } },
+};
 
 let server: ModelServer;
 let elsewhere: ModelServer;
@@ -291,6 +300,52 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
       expect(error.message).toContain('base URL');
       expect(await calls()).toBe(1);
       expect((await elsewhere.stats()).calls).toBe(0);
+    });
+  });
+
+  describe('a request that takes longer than one may', () => {
+    const HANGS: [string, Step][] = [
+      ['before its headers', { delayMs: 60_000 }],
+      ['after its headers', { headersThenDelayMs: 60_000 }],
+    ];
+    it.each(HANGS)('is sent again: %s', async (_when, step) => {
+      await server.script([step]);
+      expect((await ask(makeClient({ attemptTimeoutMs: 300 }))).attempts).toBe(2);
+      await expect.poll(async () => (await server.requests())[0]?.outcome).toBe('client-gone');
+    });
+
+    it('is a timeout in the end, and says which', async () => {
+      await server.script([{ delayMs: 60_000, times: 'forever' }]);
+      const error = await failure(ask(makeClient({ attemptTimeoutMs: 100 })));
+      expect(error).toMatchObject({ code: 'timeout', details: { attempts: 3 } });
+      expect(error.message).toContain('100 ms');
+    });
+  });
+
+  describe('many calls', () => {
+    it('end in time when one of them gets no answer', async () => {
+      await server.script([
+        { match: { bodyContains: 'number 50"' }, headersThenDelayMs: 60_000, times: 'forever' },
+      ]);
+      const client = makeClient();
+      const texts = Array.from({ length: 100 }, (_, i) => `number ${i}`);
+      const ended = await Promise.allSettled(
+        texts.map((user, i) => ask(client, { user }, i === 50 ? 500 : 20_000)),
+      );
+      expect(ended.flatMap(({ status }, i) => (status === 'rejected' ? [i] : []))).toEqual([50]);
+      expect(await calls()).toBe(100);
+    });
+
+    it('leave nothing behind on a signal that they share', async () => {
+      const controller = new AbortController();
+      const client = makeClient({ limiter: new Limiter(8, 1000) });
+      const one = async () => {
+        const deadline = startDeadline(systemClock, 20_000, cancellationOf(controller.signal));
+        await client.complete(REQUEST, deadline).finally(() => deadline.release());
+      };
+      await server.script([NO_JSON_SCHEMA, { status: 500 }]);
+      await Promise.all(Array.from({ length: 50 }, one));
+      expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
     });
   });
 

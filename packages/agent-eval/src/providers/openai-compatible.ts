@@ -1,6 +1,6 @@
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { Clock, Random } from '../core/clock.js';
-import type { Deadline } from '../core/deadline.js';
+import { type Deadline, startDeadline } from '../core/deadline.js';
 import { type RetryPolicy, retryDelayMs } from '../core/retry.js';
 import { promptCut } from './answers/prompt-cut.js';
 import { waitHintMs } from './answers/wait-hint.js';
@@ -28,6 +28,8 @@ export interface OpenAiCompatibleOptions {
   redact: (text: string) => string;
   /** Takes a reply to a prompt that the endpoint seems to have cut, with a warning. */
   allowCutPrompt?: boolean;
+  /** Longest a single request may take; 0 leaves it to the deadline. */
+  attemptTimeoutMs?: number;
 }
 
 type Attempt =
@@ -95,6 +97,7 @@ export class OpenAiCompatibleClient implements ModelClient {
     const { transport, path, limiter } = this.#options;
     const { round } = limiter;
     const shape = probe.shape();
+    const own = this.#ownDeadline(deadline);
     let reply: HttpReply;
     try {
       reply = await transport.send({
@@ -102,11 +105,13 @@ export class OpenAiCompatibleClient implements ModelClient {
         path,
         headers: this.#headers,
         body: requestBody(request, shape),
-        cancel: deadline,
+        cancel: own ?? deadline,
       });
     } catch (error) {
       if (deadline.stopReason() !== null) throw error;
-      return { ok: false, failure: exchangeFailure(error) };
+      return { ok: false, failure: exchangeFailure(error, own) };
+    } finally {
+      own?.release();
     }
     const read = reply.status >= 200 && reply.status < 300 ? readCompletion(reply.text) : null;
     if (read?.kind === 'completion') {
@@ -120,6 +125,12 @@ export class OpenAiCompatibleClient implements ModelClient {
     const body = read?.body ?? reply.text;
     const refusal = refusedFeature(status, body, request, shape);
     return { ...this.#unusable(status, body, reply, round), refusal };
+  }
+
+  /** A deadline for one request, where there is to be one. */
+  #ownDeadline(deadline: Deadline): Deadline | null {
+    const { attemptTimeoutMs = 0, clock } = this.#options;
+    return attemptTimeoutMs > 0 ? startDeadline(clock, attemptTimeoutMs, deadline) : null;
   }
 
   #unusable(
@@ -195,7 +206,11 @@ export class OpenAiCompatibleClient implements ModelClient {
   }
 }
 
-function exchangeFailure(error: unknown): ProviderFailure {
+function exchangeFailure(error: unknown, own: Deadline | null): ProviderFailure {
+  if (own?.stopReason() === 'timeout') {
+    const message = `no answer within the ${own.timeoutMs} ms that a request may take (--attempt-timeout-ms)`;
+    return { code: 'timeout', message, retry: true };
+  }
   if (error instanceof ReplyTooLarge) {
     return { code: 'provider_error', message: error.message, retry: false };
   }

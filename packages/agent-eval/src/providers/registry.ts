@@ -22,6 +22,8 @@ export interface RegistryOptions {
   queueLimit: number;
   /** Takes a reply to a prompt that the endpoint seems to have cut, with a warning. */
   allowCutPrompt?: boolean;
+  /** Longest a single request may take; 0 leaves it to the deadline. */
+  attemptTimeoutMs?: number;
   /** Makes the transport of an endpoint; called once for each. */
   createTransport: (endpoint: Endpoint, connections: number) => Promise<HttpTransport>;
   clock?: Clock;
@@ -82,6 +84,7 @@ export class ProviderRegistry {
       random: random ?? systemRandom,
       redact: redactor(secretsOf(endpoint)),
       allowCutPrompt: this.#options.allowCutPrompt ?? false,
+      attemptTimeoutMs: this.#options.attemptTimeoutMs ?? 0,
     });
   }
 }
