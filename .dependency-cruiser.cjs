@@ -29,6 +29,7 @@ const MAY_IMPORT = {
 const PACKAGE_HOMES = {
   canonicalize: ['core'],
   undici: ['providers'],
+  fzstd: ['providers'],
   hono: ['http'],
   '@hono/node-server': ['http'],
   commander: ['cli'],

@@ -65,6 +65,15 @@ export const OPTIONS = {
     commands: JUDGING,
     help: 'requests for one judgement at most, the first included',
   },
+  attemptTimeoutMs: {
+    flag: '--attempt-timeout-ms <ms>',
+    env: ['AGENT_EVAL_ATTEMPT_TIMEOUT_MS'],
+    type: 'integer',
+    fallback: 0,
+    range: [0, 86_400_000],
+    commands: JUDGING,
+    help: 'longest a single request may take before it is sent again; 0 leaves it to the deadline',
+  },
   concurrency: {
     flag: '--concurrency <n>',
     env: ['AGENT_EVAL_CONCURRENCY'],
@@ -90,6 +99,14 @@ export const OPTIONS = {
     fallback: false,
     commands: JUDGING,
     help: 'let a local model judge by a rubric without checks (one broad question a dimension)',
+  },
+  allowCutPrompt: {
+    flag: '--allow-cut-prompt',
+    env: ['AGENT_EVAL_ALLOW_CUT_PROMPT'],
+    type: 'boolean',
+    fallback: false,
+    commands: JUDGING,
+    help: 'take a score, with a warning, when the endpoint read under half of the prompt',
   },
   allowInsecureHttp: {
     flag: '--allow-insecure-http',

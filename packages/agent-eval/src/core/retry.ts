@@ -43,9 +43,9 @@ export function retryAfterMs(
   nowMs: number,
 ): number | undefined {
   return (
-    within(decimal(header('retry-after-ms'))) ??
-    within(scale(decimal(header('retry-after')), 1000)) ??
-    within(httpDateDelay(header('retry-after'), nowMs))
+    validDelay(decimal(header('retry-after-ms'))) ??
+    validDelay(scale(decimal(header('retry-after')), 1000)) ??
+    httpDelay(header('retry-after'), nowMs)
   );
 }
 
@@ -57,13 +57,15 @@ function scale(value: number | undefined, factor: number): number | undefined {
   return value === undefined ? undefined : value * factor;
 }
 
-function httpDateDelay(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined || !/[a-z]/i.test(value)) return undefined;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : at - nowMs;
+/** Time until an HTTP or RFC 3339 date; undefined when it is none, or past. */
+export function httpDelay(value: string | undefined, nowMs: number): number | undefined {
+  // V8 takes almost any word with a number for a date.
+  if (value === undefined || !/\d:\d\d/.test(value)) return undefined;
+  return validDelay(Date.parse(value) - nowMs);
 }
 
-function within(delayMs: number | undefined): number | undefined {
+/** The delay if it can be meant: neither negative, nor longer than a year, nor no number at all. */
+export function validDelay(delayMs: number | undefined): number | undefined {
   return delayMs !== undefined && delayMs >= 0 && delayMs <= MAX_RETRY_AFTER_MS
     ? delayMs
     : undefined;

@@ -32,6 +32,8 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     attempts: settings.attempts,
     concurrency: settings.concurrency,
     queueLimit: settings.queueLimit,
+    allowCutPrompt: settings.allowCutPrompt,
+    attemptTimeoutMs: settings.attemptTimeoutMs,
     createTransport: transportFactory(env, oneShot),
   });
   const local = localModels({ ...settings, env });

@@ -9,6 +9,16 @@ export class ReplyTooLarge extends Error {
   }
 }
 
+/** The content encoding that the answer names is not what it has. */
+export class UndecodableReply extends Error {
+  constructor(encoding: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`answered with a body that is not valid ${encoding.slice(0, 40)} (${why})`);
+  }
+}
+
+const ZSTD_PIECE = 64 * 1024;
+
 /** Collects a body up to the limit and undoes its content encoding. */
 export class BodyReader {
   readonly #chunks: Uint8Array[] = [];
@@ -21,15 +31,32 @@ export class BodyReader {
     this.#chunks.push(chunk);
   }
 
+  /** Throws `UndecodableReply`. */
   async text(encoding: string | undefined): Promise<string> {
     const bytes = Buffer.concat(this.#chunks, this.#size);
-    const name = encoding?.trim().toLowerCase();
-    if (name === undefined || name === '' || name === 'identity') return bytes.toString('utf8');
-    return (await decoded(bytes, name)).toString('utf8');
+    if (encoding === undefined || encoding === '' || encoding === 'identity') {
+      return bytes.toString('utf8');
+    }
+    return (await decoded(bytes, encoding)).toString('utf8');
   }
 }
 
-async function decoded(bytes: Buffer, name: string): Promise<Buffer> {
+/** Undoes the encodings, the one applied last first. */
+async function decoded(bytes: Buffer, encodings: string): Promise<Buffer> {
+  const names = encodings.split(',').map((name) => name.trim().toLowerCase());
+  let plain = bytes;
+  for (const name of names.reverse()) {
+    if (name === '' || name === 'identity' || name === 'none') continue;
+    try {
+      plain = await undone(plain, name);
+    } catch (error) {
+      throw error instanceof UndecodableReply ? error : new UndecodableReply(name, error);
+    }
+  }
+  return plain;
+}
+
+async function undone(bytes: Buffer, name: string): Promise<Buffer> {
   const zlib = await import('node:zlib');
   const options = { maxOutputLength: MAX_REPLY_BYTES };
   switch (name) {
@@ -38,9 +65,34 @@ async function decoded(bytes: Buffer, name: string): Promise<Buffer> {
       return promisify<Buffer, object, Buffer>(zlib.gunzip)(bytes, options);
     case 'br':
       return promisify<Buffer, object, Buffer>(zlib.brotliDecompress)(bytes, options);
-    case 'deflate':
-      return promisify<Buffer, object, Buffer>(zlib.inflate)(bytes, options);
+    case 'deflate': {
+      // The name means zlib, and some servers send the bare stream.
+      const bare = ((bytes[0] ?? 0) & 0x0f) !== 8;
+      return promisify<Buffer, object, Buffer>(bare ? zlib.inflateRaw : zlib.inflate)(
+        bytes,
+        options,
+      );
+    }
+    case 'zstd':
+      return unzstd(bytes);
     default:
-      throw new Error(`the answer has the unknown content encoding "${name}"`);
+      throw new UndecodableReply(name, 'an encoding nobody asked for');
   }
+}
+
+/** Decodes in pieces, so that a small answer cannot become a huge one. */
+async function unzstd(bytes: Buffer): Promise<Buffer> {
+  const { Decompress } = await import('fzstd');
+  const plain: Uint8Array[] = [];
+  let size = 0;
+  const stream = new Decompress((chunk) => {
+    size += chunk.byteLength;
+    if (size > MAX_REPLY_BYTES) throw new ReplyTooLarge();
+    plain.push(chunk);
+  });
+  for (let at = 0; at < bytes.length; at += ZSTD_PIECE) {
+    const next = at + ZSTD_PIECE;
+    stream.push(bytes.subarray(at, next), next >= bytes.length);
+  }
+  return Buffer.concat(plain, size);
 }

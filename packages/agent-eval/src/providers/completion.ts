@@ -1,19 +1,22 @@
+import { isEventStream, joinEventStream } from './answers/event-stream.js';
 import { embeddedError } from './failure.js';
-import type { TokenUsage } from './types.js';
+import type { TokenLogprob, TokenPlace, TokenUsage } from './types.js';
 
 export interface CompletionRead {
   kind: 'completion';
   text: string;
   refusal: string | null;
+  reasoning: string | null;
   finishReason: string | null;
   model: string | null;
   usage: TokenUsage | null;
+  logprobs: TokenPlace[] | null;
 }
 
 /** What the body of a 2xx answer turned out to be. */
 export type Completion =
   | CompletionRead
-  | { kind: 'error'; status: number }
+  | { kind: 'error'; status: number; body: string }
   | { kind: 'unreadable'; message: string };
 
 /** Reads a chat completion tolerantly: only what a verdict needs is looked at. */
@@ -22,41 +25,91 @@ export function readCompletion(body: string): Completion {
   try {
     value = JSON.parse(body);
   } catch {
-    return unreadable(body);
+    if (!isEventStream(body)) return unreadable(body);
+    value = joinEventStream(body);
+    if (value === undefined) {
+      const message = 'answered with an event stream though none was asked for, and it broke off';
+      return { kind: 'unreadable', message };
+    }
   }
   const error = embeddedError(value);
-  if (error !== undefined) return { kind: 'error', status: error.status };
-  const root = record(value);
+  if (error !== undefined) {
+    return { kind: 'error', status: error.status, body: JSON.stringify(value) };
+  }
+  return readValue(record(value));
+}
+
+function readValue(root: Record<string, unknown>): CompletionRead {
   const choice = record(array(root.choices)[0]);
   const message = record(choice.message);
+  const { content } = message;
   return {
     kind: 'completion',
-    text: textOf(message.content),
-    refusal: stringOr(message.refusal, null),
+    text: textOf(content) || argumentsOf(message),
+    refusal: stringOr(message.refusal, null) ?? partsOf(content, 'refusal'),
+    reasoning:
+      stringOr(message.reasoning_content, null) ??
+      stringOr(message.reasoning, null) ??
+      partsOf(content, 'thinking'),
     finishReason: stringOr(choice.finish_reason, null),
     model: stringOr(root.model, null),
     usage: readUsage(record(root.usage)),
+    logprobs: choice.logprobs == null ? null : readLogprobs(record(choice.logprobs).content),
   };
 }
 
 function unreadable(body: string): Completion {
-  const start = body.trimStart();
-  if (start.startsWith('data:') || start.startsWith('event:')) {
-    return {
-      kind: 'unreadable',
-      message: 'answered with an event stream though none was asked for',
-    };
-  }
-  const what = start.startsWith('<') ? 'an HTML page' : start === '' ? 'nothing' : 'no JSON';
+  const start = body.slice(0, 200).trimStart();
+  let what = 'no JSON';
+  if (start.startsWith('<')) what = 'an HTML page';
+  else if (start === '') what = 'nothing';
+  else if (start.startsWith('\u001f')) what = 'compressed bytes that no header announces';
   return { kind: 'unreadable', message: `answered with ${what} (status 200)` };
 }
 
-/** Content as one text; a list of parts is joined. */
+/** Content as one text; a list of parts is joined. What a model thought is no part of its answer. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return array(content)
-    .map((part) => stringOr(record(part).text, ''))
+    .map((part) => (typeof part === 'string' ? part : stringOr(record(part).text, '')))
     .join('');
+}
+
+/** What parts of one kind say, null without any. */
+function partsOf(content: unknown, kind: 'refusal' | 'thinking'): string | null {
+  if (!Array.isArray(content)) return null;
+  const said = content
+    .map((part) => record(part)[kind])
+    .map((inner) => (typeof inner === 'string' ? inner : textOf(inner)))
+    .join('');
+  return said === '' ? null : said;
+}
+
+/** Arguments of the first tool call, as text; the older spelling too. */
+function argumentsOf(message: Record<string, unknown>): string {
+  const call = record(array(message.tool_calls)[0]);
+  const given = record(call.function ?? message.function_call).arguments;
+  if (typeof given === 'string') return given;
+  return typeof given === 'object' && given !== null ? JSON.stringify(given) : '';
+}
+
+function readLogprobs(content: unknown): TokenPlace[] | null {
+  if (!Array.isArray(content)) return null;
+  const places: TokenPlace[] = [];
+  for (const value of content) {
+    const place = record(value);
+    const own = tokenLogprob(place);
+    if (own === null) return null;
+    const top = array(place.top_logprobs)
+      .map((entry) => tokenLogprob(record(entry)))
+      .filter((entry) => entry !== null);
+    places.push({ ...own, top });
+  }
+  return places;
+}
+
+function tokenLogprob({ token, logprob }: Record<string, unknown>): TokenLogprob | null {
+  return typeof token === 'string' && typeof logprob === 'number' ? { token, logprob } : null;
 }
 
 function readUsage(usage: Record<string, unknown>): TokenUsage | null {

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@tangle-network/agent-eval-contract';
 import { beginning } from '../core/text.js';
+import { errorFields, member, parsed, textOf } from './answers/error-body.js';
 
 /** What an unusable answer of an endpoint means. */
 export interface ProviderFailure {
@@ -7,21 +8,17 @@ export interface ProviderFailure {
   message: string;
   /** Whether the same request may be sent again. */
   retry: boolean;
-}
-
-interface ErrorFields {
-  message: string;
-  code: string;
-  type: string;
+  details?: Record<string, unknown>;
 }
 
 const QUOTA =
   /insufficient_quota|billing.hard.limit|quota[ _]exceeded|exceeded your current quota|credit balance/i;
 const RATE_LIMIT = /rate_?limit/i;
+const KEY = /invalid_api_key|authentication_error|unauthorized/i;
 /** Longest part of a message that is searched for its meaning. */
 const SEARCHED = 2000;
 const OVERFLOW =
-  /context[ _]length|maximum context|context window|too many tokens|prompt is too long/i;
+  /context[ _](?:length|size|window)|maximum context|too many tokens|prompt is too long|input is too long/i;
 const FILTER = /content_filter|content_policy|responsible_?ai/i;
 const NO_MODEL =
   /model[ _]not[ _]found|model .*does(?: not|n't) exist|unknown model|no such model/i;
@@ -30,7 +27,8 @@ const NO_MODEL =
 export function classifyFailure(status: number, body: string): ProviderFailure {
   const fields = errorFields(body);
   const said = `${fields.code} ${fields.type} ${fields.message}`.slice(0, SEARCHED);
-  const limited = RATE_LIMIT.test(`${fields.code} ${fields.type}`);
+  const kind = `${fields.code} ${fields.type}`;
+  const limited = RATE_LIMIT.test(kind);
   const quota = status === 402 || (QUOTA.test(said) && !limited);
   const reason = fields.message === '' ? '' : `: ${beginning(fields.message, 300)}`;
   const final = (code: ErrorCode, message: string): ProviderFailure => ({
@@ -38,26 +36,31 @@ export function classifyFailure(status: number, body: string): ProviderFailure {
     message: `${message}${reason}`,
     retry: false,
   });
-  if (quota && (status === 429 || status === 402 || status === 403)) {
+  if (quota && (status === 429 || status === 402 || status === 403 || status === 200)) {
     return final('quota_exhausted', `quota or billing (status ${status})`);
   }
-  if (status === 429) {
-    return { code: 'rate_limited', message: `rate limit (status 429)${reason}`, retry: true };
+  if (status === 429 || (status === 200 && limited)) {
+    return { code: 'rate_limited', message: `rate limit (status ${status})${reason}`, retry: true };
   }
-  if (status === 401 || status === 403) {
+  if (FILTER.test(kind)) return filtered(body, reason);
+  if (status === 401 || status === 403 || (status === 200 && KEY.test(kind))) {
     return final('provider_auth', `the endpoint refused the key (status ${status})`);
   }
   if (OVERFLOW.test(said)) {
-    return final('context_overflow', 'the content does not fit the model');
+    return {
+      ...final('context_overflow', 'the content does not fit the model'),
+      details: tokenCounts(body, fields.message),
+    };
   }
-  if (FILTER.test(said)) {
-    return final('judge_refused', 'the endpoint filtered the content');
-  }
+  if (FILTER.test(said)) return filtered(body, reason);
   if (NO_MODEL.test(said)) {
     return final('model_not_found', `the endpoint does not know the model (status ${status})`);
   }
   if (status === 404) {
     return final('model_not_found', 'no such model or no such path (status 404)');
+  }
+  if (status >= 300 && status < 400) {
+    return final('provider_error', redirected(status));
   }
   return {
     code: 'provider_error',
@@ -66,40 +69,66 @@ export function classifyFailure(status: number, body: string): ProviderFailure {
   };
 }
 
-/** The error an OpenAI-compatible body carries, or undefined when it carries none. */
-export function embeddedError(body: unknown): { status: number } | undefined {
-  if (typeof body !== 'object' || body === null || !('error' in body)) return undefined;
-  const { error } = body;
-  if (error === null || error === undefined) return undefined;
-  const code = typeof error === 'object' && 'code' in error ? Number(error.code) : Number.NaN;
-  return { status: Number.isInteger(code) && code >= 400 && code < 600 ? code : 200 };
-}
-
-function errorFields(body: string): ErrorFields {
-  const empty = { message: '', code: '', type: '' };
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return empty;
-  }
-  const root = Array.isArray(value) ? value[0] : value;
-  const error = member(root, 'error') ?? root;
-  if (typeof error === 'string') return { ...empty, message: error };
+function filtered(body: string, reason: string): ProviderFailure {
+  const categories = filterCategories(body);
+  const names = Object.keys(categories);
+  const which = names.length === 0 ? '' : ` (${names.join(', ')})`;
   return {
-    message: textOf(member(error, 'message') ?? member(root, 'message') ?? member(root, 'detail')),
-    code: textOf(member(error, 'code')),
-    type: textOf(member(error, 'type')),
+    code: 'judge_refused',
+    message: `the endpoint filtered the content${which}${reason}`,
+    retry: false,
+    ...(names.length > 0 && { details: { categories } }),
   };
 }
 
-function member(value: unknown, key: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+/** What a content filter objected to, with the severity it gave. */
+function filterCategories(body: string): Record<string, string> {
+  const error = member(parsed(body), 'error');
+  const inner = member(error, 'innererror') ?? error;
+  const result = member(inner, 'content_filter_result') ?? member(inner, 'content_filter_results');
+  const found: Record<string, string> = {};
+  if (typeof result !== 'object' || result === null) return found;
+  for (const [name, verdict] of Object.entries(result)) {
+    if (member(verdict, 'filtered') !== true) continue;
+    found[beginning(name, 60)] = beginning(textOf(member(verdict, 'severity')), 30) || 'filtered';
+  }
+  return found;
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+const LIMIT_FIRST =
+  /(?:context (?:length|window|size)|limit)\D{0,40}?(\d{2,9}) tokens?\D{0,80}?(?:requested|resulted in|has|sent|contains?)\D{0,40}?(\d{2,9})/i;
+const SENT_FIRST = /(\d{2,9})(?: tokens?)?\)?\s*(?:>|exceeds?)\D{0,80}?(\d{2,9})/i;
+
+/** Tokens sent and tokens that fit, as far as the error says. */
+function tokenCounts(body: string, message: string): Record<string, number> {
+  const error = member(parsed(body), 'error');
+  const counts = (sent: unknown, limit: unknown): Record<string, number> => ({
+    ...(Number.isInteger(sent) && { sentTokens: Number(sent) }),
+    ...(Number.isInteger(limit) && { limitTokens: Number(limit) }),
+  });
+  const said = message.slice(0, SEARCHED);
+  const limitFirst = LIMIT_FIRST.exec(said);
+  if (limitFirst !== null) return counts(Number(limitFirst[2]), Number(limitFirst[1]));
+  const sentFirst = SENT_FIRST.exec(said);
+  if (sentFirst !== null) return counts(Number(sentFirst[1]), Number(sentFirst[2]));
+  const limit = /(?:maximum|context)\D{0,60}?(\d{2,9}) tokens/i.exec(said);
+  if (limit !== null) return counts(undefined, Number(limit[1]));
+  return counts(member(error, 'n_prompt_tokens'), member(error, 'n_ctx'));
+}
+
+function redirected(status: number): string {
+  return `it redirects elsewhere (status ${status}), where no key is sent: set the base URL to the address it leads to`;
+}
+
+/** The error an OpenAI-compatible body carries, or undefined when it carries none. */
+export function embeddedError(body: unknown): { status: number } | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const choices = member(body, 'choices');
+  const error =
+    member(body, 'error') ?? (Array.isArray(choices) ? member(choices[0], 'error') : undefined);
+  if (error === null || error === undefined) return undefined;
+  const code = Number(member(error, 'code') ?? member(error, 'status') ?? Number.NaN);
+  return { status: Number.isInteger(code) && code >= 400 && code < 600 ? code : 200 };
 }
 
 function htmlReason(body: string): string {

@@ -1,10 +1,15 @@
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { Clock, Random } from '../core/clock.js';
-import type { Deadline } from '../core/deadline.js';
-import { type RetryPolicy, retryAfterMs, retryDelayMs } from '../core/retry.js';
-import { ReplyTooLarge } from './body.js';
+import { type Deadline, startDeadline } from '../core/deadline.js';
+import { type RetryPolicy, retryDelayMs } from '../core/retry.js';
+import { promptCut } from './answers/prompt-cut.js';
+import { waitHintMs } from './answers/wait-hint.js';
+import { ReplyTooLarge, UndecodableReply } from './body.js';
 import { type CompletionRead, readCompletion } from './completion.js';
 import { classifyFailure, type ProviderFailure } from './failure.js';
+import { CapabilityMemory, type Probe } from './ladder/capabilities.js';
+import { droppedParams, type RequestShape, requestBody } from './ladder/chat-body.js';
+import { type Refusal, refusedFeature } from './ladder/refused-feature.js';
 import type { Limiter } from './limiter.js';
 import type { HttpReply, HttpTransport, ModelClient, ModelReply, ModelRequest } from './types.js';
 
@@ -21,19 +26,30 @@ export interface OpenAiCompatibleOptions {
   random: Random;
   /** Hides the endpoint's secrets in a text. */
   redact: (text: string) => string;
+  /** Takes a reply to a prompt that the endpoint seems to have cut, with a warning. */
+  allowCutPrompt?: boolean;
+  /** Longest a single request may take; 0 leaves it to the deadline. */
+  attemptTimeoutMs?: number;
 }
 
 type Attempt =
-  | { ok: true; reply: CompletionRead }
-  | { ok: false; failure: ProviderFailure; waitMs?: number | undefined };
+  | { ok: true; reply: CompletionRead; shape: RequestShape }
+  | {
+      ok: false;
+      failure: ProviderFailure;
+      waitMs?: number | undefined;
+      refusal?: Refusal | undefined;
+    };
 
 /** A client of an endpoint that speaks OpenAI's chat completions. */
 export class OpenAiCompatibleClient implements ModelClient {
   readonly #options: OpenAiCompatibleOptions;
   readonly #headers: Record<string, string>;
+  readonly #memory: CapabilityMemory;
 
   constructor(options: OpenAiCompatibleOptions) {
     this.#options = options;
+    this.#memory = new CapabilityMemory(options.clock);
     this.#headers = {
       'content-type': 'application/json',
       accept: 'application/json',
@@ -43,33 +59,11 @@ export class OpenAiCompatibleClient implements ModelClient {
   }
 
   async complete(request: ModelRequest, deadline: Deadline): Promise<ModelReply> {
-    const body = requestBody(request);
-    const { retry, clock, random, limiter, redact } = this.#options;
-    for (let attempt = 1; ; attempt += 1) {
-      const outcome = await limiter.run(deadline, () => this.#attempt(body, deadline));
-      if (outcome.ok) {
-        // A model or gateway that repeats what it was sent must not carry a key into a result.
-        const { text, refusal, finishReason, model, usage } = outcome.reply;
-        return {
-          text: redact(text),
-          refusal: refusal === null ? null : redact(refusal),
-          reasoning: null,
-          finishReason,
-          model: model === null ? request.model : redact(model),
-          usage,
-          costUsd: null,
-          logprobs: null,
-          replyMode: 'json_schema',
-          droppedParams: [],
-          attempts: attempt,
-          warnings: [],
-        };
-      }
-      const { failure, waitMs } = outcome;
-      if (!failure.retry || attempt >= retry.attempts) throw this.#error(failure, attempt, waitMs);
-      const delay = retryDelayMs(retry, attempt, random, waitMs);
-      if (delay >= deadline.remainingMs()) throw this.#error(failure, attempt, waitMs);
-      await clock.sleep(delay, deadline);
+    const probe = this.#memory.probe(request);
+    try {
+      return await this.#complete(request, probe, deadline);
+    } finally {
+      probe.end();
     }
   }
 
@@ -77,32 +71,123 @@ export class OpenAiCompatibleClient implements ModelClient {
     await this.#options.transport.close();
   }
 
-  async #attempt(body: string, deadline: Deadline): Promise<Attempt> {
-    const { transport, path, clock } = this.#options;
+  async #complete(request: ModelRequest, probe: Probe, deadline: Deadline): Promise<ModelReply> {
+    const { retry, clock, random, limiter } = this.#options;
+    let failed = 0;
+    for (let sent = 1; ; sent += 1) {
+      if (!probe.mayGo()) await probe.wait(deadline);
+      const outcome = await limiter.run(deadline, () => this.#attempt(request, probe, deadline));
+      if (outcome.ok) {
+        probe.answered();
+        return this.#reply(request, outcome.reply, outcome.shape, sent);
+      }
+      const { failure, waitMs, refusal } = outcome;
+      // Sending what the endpoint takes is no retry: it happens however few of those are allowed.
+      if (refusal !== undefined && probe.refused(refusal)) continue;
+      failed += 1;
+      if (!failure.retry || failed >= retry.attempts) throw this.#error(failure, sent, waitMs);
+      const delay = retryDelayMs(retry, failed, random, waitMs);
+      if (delay >= deadline.remainingMs()) throw this.#error(failure, sent, waitMs);
+      probe.end();
+      await clock.sleep(delay, deadline);
+    }
+  }
+
+  async #attempt(request: ModelRequest, probe: Probe, deadline: Deadline): Promise<Attempt> {
+    const { transport, path, limiter } = this.#options;
+    const { round } = limiter;
+    const shape = probe.shape();
+    const own = this.#ownDeadline(deadline);
     let reply: HttpReply;
     try {
       reply = await transport.send({
         method: 'POST',
         path,
         headers: this.#headers,
-        body,
-        cancel: deadline,
+        body: requestBody(request, shape),
+        cancel: own ?? deadline,
       });
     } catch (error) {
       if (deadline.stopReason() !== null) throw error;
-      return { ok: false, failure: exchangeFailure(error) };
+      return { ok: false, failure: exchangeFailure(error, own) };
+    } finally {
+      own?.release();
     }
     const read = reply.status >= 200 && reply.status < 300 ? readCompletion(reply.text) : null;
-    if (read?.kind === 'completion') return { ok: true, reply: read };
-    const status = read?.kind === 'error' ? read.status : reply.status;
+    if (read?.kind === 'completion') {
+      limiter.answered(round);
+      return { ok: true, reply: read, shape };
+    }
+    if (read?.kind === 'unreadable') {
+      return { ok: false, failure: { code: 'provider_error', message: read.message, retry: true } };
+    }
+    const status = read?.status ?? reply.status;
+    const body = read?.body ?? reply.text;
+    const refusal = refusedFeature(status, body, request, shape);
+    return { ...this.#unusable(status, body, reply, round), refusal };
+  }
+
+  /** A deadline for one request, where there is to be one. */
+  #ownDeadline(deadline: Deadline): Deadline | null {
+    const { attemptTimeoutMs = 0, clock } = this.#options;
+    return attemptTimeoutMs > 0 ? startDeadline(clock, attemptTimeoutMs, deadline) : null;
+  }
+
+  #unusable(
+    status: number,
+    body: string,
+    reply: HttpReply,
+    round: number,
+  ): Attempt & { ok: false } {
+    const { clock, limiter, random } = this.#options;
+    const failure = classifyFailure(status, body);
+    const limited = failure.code === 'rate_limited';
+    const header = (name: string): string | undefined => reply.header(name);
+    const waitMs = waitHintMs(limited ? 429 : status, header, body, clock.now());
+    if (limited) {
+      limiter.turnedAway(round, waitMs === undefined ? undefined : waitMs * (1 + 0.1 * random()));
+    }
+    return { ok: false, failure, waitMs };
+  }
+
+  #reply(
+    request: ModelRequest,
+    read: CompletionRead,
+    shape: RequestShape,
+    attempts: number,
+  ): ModelReply {
+    const { redact } = this.#options;
+    // A model or gateway that repeats what it was sent must not carry a key into a result.
+    const clean = (text: string | null): string | null => (text === null ? null : redact(text));
     return {
-      ok: false,
-      failure:
-        read?.kind === 'unreadable'
-          ? { code: 'provider_error', message: read.message, retry: true }
-          : classifyFailure(status, reply.text),
-      waitMs: retryAfterMs((name) => reply.header(name), clock.now()),
+      text: redact(read.text),
+      refusal: clean(read.refusal),
+      reasoning: clean(read.reasoning),
+      finishReason: read.finishReason,
+      model: clean(read.model) ?? request.model,
+      usage: read.usage,
+      costUsd: null,
+      logprobs: read.logprobs,
+      replyMode: shape.mode,
+      droppedParams: droppedParams(request, shape),
+      attempts,
+      warnings: this.#promptWarnings(request, read, attempts),
     };
+  }
+
+  #promptWarnings(request: ModelRequest, { usage }: CompletionRead, attempts: number): string[] {
+    const least = promptCut(request, usage);
+    if (least === null || usage === null) return [];
+    const said = `the endpoint says that it read ${usage.inputTokens} tokens of a prompt of about ${least}: it has cut the prompt`;
+    if (this.#options.allowCutPrompt === true) {
+      return [`${said}, so the score is about a part of the content only`];
+    }
+    const { displayUrl } = this.#options;
+    throw new AgentEvalError(
+      'context_overflow',
+      `${displayUrl}: ${said}. Raise the context size of the model at the endpoint, send less content, or allow it with --allow-cut-prompt.`,
+      { url: displayUrl, attempts, sentTokens: least, readTokens: usage.inputTokens, usage },
+    );
   }
 
   #error(failure: ProviderFailure, attempts: number, waitMs?: number): AgentEvalError {
@@ -111,24 +196,26 @@ export class OpenAiCompatibleClient implements ModelClient {
     return new AgentEvalError(
       failure.code,
       redact(`${displayUrl}: ${failure.message}${tries}.${advice(failure.code)}`),
-      { url: displayUrl, attempts, ...(waitMs !== undefined && { retryAfterMs: waitMs }) },
+      {
+        ...failure.details,
+        url: displayUrl,
+        attempts,
+        ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+      },
     );
   }
 }
 
-/** Builds the body from parts that are JSON already; absent parameters are left out. */
-function requestBody(request: ModelRequest): string {
-  const { system, user, schema, temperature, seed, maxTokens } = request;
-  let body = `{"model":${JSON.stringify(request.model)},"messages":[{"role":"system","content":${system.json}},{"role":"user","content":${JSON.stringify(user)}}],"response_format":{"type":"json_schema","json_schema":{"name":${JSON.stringify(schema.name)},"strict":true,"schema":${schema.json}}}`;
-  if (temperature !== undefined) body += `,"temperature":${temperature}`;
-  if (seed !== undefined) body += `,"seed":${seed}`;
-  if (maxTokens !== undefined) body += `,"max_tokens":${maxTokens}`;
-  return `${body}}`;
-}
-
-function exchangeFailure(error: unknown): ProviderFailure {
+function exchangeFailure(error: unknown, own: Deadline | null): ProviderFailure {
+  if (own?.stopReason() === 'timeout') {
+    const message = `no answer within the ${own.timeoutMs} ms that a request may take (--attempt-timeout-ms)`;
+    return { code: 'timeout', message, retry: true };
+  }
   if (error instanceof ReplyTooLarge) {
     return { code: 'provider_error', message: error.message, retry: false };
+  }
+  if (error instanceof UndecodableReply) {
+    return { code: 'provider_error', message: error.message, retry: true };
   }
   return {
     code: 'provider_error',

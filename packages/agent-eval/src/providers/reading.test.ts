@@ -1,14 +1,41 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import failures from '../../../../tests/vectors/provider-failures.json' with { type: 'json' };
+import hints from '../../../../tests/vectors/wait-hints.json' with { type: 'json' };
+import { waitHintMs } from './answers/wait-hint.js';
 import { BodyReader, MAX_REPLY_BYTES, ReplyTooLarge } from './body.js';
 import { readCompletion } from './completion.js';
 import { classifyFailure } from './failure.js';
 
+interface Failure {
+  status: number;
+  body: unknown;
+  code: string;
+  retry: boolean;
+  details?: object;
+}
+
+interface Hint {
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+  waitMs: number | null;
+}
+
 describe('what an unusable answer means', () => {
-  it.each(failures)('$name', ({ status, body, code, retry }) => {
+  it.each(failures as Failure[])('$name', ({ status, body, code, retry, details }) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    expect(classifyFailure(status, text)).toMatchObject({ code, retry });
+    const failure = classifyFailure(status, text);
+    expect(failure).toMatchObject({ code, retry });
+    if (details !== undefined) expect(failure.details).toEqual(details);
+  });
+});
+
+describe('how long an answer asks to be left alone', () => {
+  it.each(hints.cases as Hint[])('$name', ({ status, headers, body, waitMs }) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const wait = waitHintMs(status, (name) => headers[name], text, hints.nowMs);
+    expect(wait ?? null).toBe(waitMs);
   });
 });
 
@@ -32,6 +59,8 @@ describe('reading a completion', () => {
       kind: 'completion',
       text: '{}',
       refusal: null,
+      reasoning: null,
+      logprobs: null,
       finishReason: 'stop',
       model: 'm-1',
       usage: { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1 },
@@ -61,7 +90,7 @@ describe('reading a completion', () => {
     [{ error: { code: 'x', message: 'no' } }, 200],
     [{ error: 'no' }, 200],
   ])('sees the error inside %j', (body, status) => {
-    expect(readCompletion(JSON.stringify(body))).toEqual({ kind: 'error', status });
+    expect(readCompletion(JSON.stringify(body))).toMatchObject({ kind: 'error', status });
   });
 
   it.each(['data: {}\n\n', '<html></html>', '', 'plain words'])('says what %j is', (body) => {

@@ -20,6 +20,10 @@ export interface RegistryOptions {
   attempts: number;
   concurrency: number;
   queueLimit: number;
+  /** Takes a reply to a prompt that the endpoint seems to have cut, with a warning. */
+  allowCutPrompt?: boolean;
+  /** Longest a single request may take; 0 leaves it to the deadline. */
+  attemptTimeoutMs?: number;
   /** Makes the transport of an endpoint; called once for each. */
   createTransport: (endpoint: Endpoint, connections: number) => Promise<HttpTransport>;
   clock?: Clock;
@@ -74,11 +78,13 @@ export class ProviderRegistry {
       displayUrl: displayUrl(`${endpoint.origin}${path}`),
       authorization: authorization(endpoint),
       transport: await createTransport(endpoint, concurrency),
-      limiter: new Limiter(concurrency, queueLimit),
+      limiter: new Limiter(concurrency, queueLimit, clock),
       retry: { ...DEFAULT_RETRY, attempts },
       clock: clock ?? systemClock,
       random: random ?? systemRandom,
       redact: redactor(secretsOf(endpoint)),
+      allowCutPrompt: this.#options.allowCutPrompt ?? false,
+      attemptTimeoutMs: this.#options.attemptTimeoutMs ?? 0,
     });
   }
 }
