@@ -14,7 +14,7 @@ const MAY_IMPORT = {
   rubrics: ['core', 'contract'],
   ledger: ['core', 'contract'],
   store: ['core', 'contract'],
-  cache: ['store'],
+  cache: ['store', 'core', 'contract'],
   models: ['core', 'config', 'contract'],
   judge: ['providers:types', 'rubrics', 'ledger', 'core', 'contract'],
   api: ['judge', 'rubrics', 'store', 'providers:types', 'core', 'contract'],

@@ -1,12 +1,15 @@
 import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
+import type { VerdictCache } from '../cache/verdict-cache.js';
 import { type Environment, proxySettings } from '../config/env.js';
 import type { Resolved } from '../config/resolve.js';
 import { systemClock } from '../core/clock.js';
+import { endpointAddress } from '../providers/endpoint-address.js';
 import { ProviderRegistry, type RegistryOptions } from '../providers/registry.js';
 import { RubricCatalog } from '../rubrics/catalog.js';
 import { localModels } from './local-models.js';
 import { modelRoutes } from './model-routes.js';
+import { verdictCache } from './verdict-cache.js';
 import { VERSION_INFO } from './version-info.js';
 
 /** An engine put together for one process. */
@@ -14,6 +17,8 @@ export interface Engine {
   deps: ApiDeps;
   resolved: Resolved;
   env: Environment;
+  /** Null where no cache is wanted. */
+  cache: VerdictCache | null;
   close(): Promise<void>;
 }
 
@@ -35,11 +40,14 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     createTransport: transportFactory(env, oneShot),
   });
   const local = localModels({ ...settings, env });
+  const cache = settings.cache === null ? null : await verdictCache(settings, settings.cache);
   const routeOf = modelRoutes(resolved, env);
   const resolveModel: ApiDeps['resolveModel'] = async ({ model, provider }) => {
     const chosen = routeOf(model, provider);
     if (chosen.kind === 'local') return { kind: 'checks', model: await local.get(chosen.model) };
-    return { kind: 'text', client: await providers.client(chosen.endpoint), model: chosen.model };
+    const { endpoint, model: name } = chosen;
+    const client = await providers.client(endpoint);
+    return { kind: 'text', client, model: name, address: endpointAddress(endpoint) };
   };
   return {
     deps: {
@@ -50,11 +58,13 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
       allowUncalibrated: settings.allowUncalibrated,
       onFault: settings.debug ? tellFault : () => {},
       resolveModel,
+      memory: cache,
     },
+    cache,
     resolved,
     env,
     async close() {
-      await Promise.all([providers.close(), local.close()]);
+      await Promise.all([providers.close(), local.close(), cache?.close()]);
     },
   };
 }

@@ -21,6 +21,8 @@ export async function runServe(args: Arguments): Promise<number> {
   const loopback = isLoopback(settings.host);
   if (!loopback && token === null) throw tokenNeeded(settings.host);
   const engine = await composeEngine({ env, resolved, oneShot: false });
+  // Who starts a server learns now, not from the first request, that the cache can't be used.
+  await engine.cache?.file();
   const stop = stopSignal();
   const app = createApp(engine.deps, {
     token,

@@ -83,7 +83,7 @@ export class ProviderRegistry {
   }
 }
 
-const SECRET_PARAMETER = /key|token|secret|sig|pass/i;
+export const SECRET_PARAMETER = /key|token|secret|sig|pass/i;
 
 /** Every spelling of an endpoint's secrets that could turn up in a text. */
 export function secretsOf({ apiKey, basicAuth, query }: Endpoint): string[] {
