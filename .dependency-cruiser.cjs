@@ -8,7 +8,7 @@ const TESTS = '\\.test\\.ts$';
 const MAY_IMPORT = {
   core: [],
   stats: [],
-  telemetry: [],
+  telemetry: ['core', 'contract'],
   config: ['core', 'contract'],
   providers: ['core', 'contract'],
   rubrics: ['core', 'contract'],
@@ -34,6 +34,9 @@ const PACKAGE_HOMES = {
   commander: ['cli'],
   yaml: ['rubrics'],
   yauzl: ['models'],
+  'prom-client': ['telemetry'],
+  '@opentelemetry': ['telemetry'],
+  '@photostructure/sqlite': ['store'],
   'node-llama-cpp': ['providers', 'models'],
 };
 

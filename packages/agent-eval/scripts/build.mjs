@@ -23,7 +23,7 @@ const define = {
 };
 
 /** Libraries that only some commands need; each becomes a file of its own, read when it is first used. */
-const VENDOR = ['undici', 'hono', '@hono/node-server', 'commander', 'yaml', 'yauzl'];
+const VENDOR = ['undici', 'hono', '@hono/node-server', 'commander', 'yaml', 'yauzl', 'prom-client'];
 
 const vendorFile = (name) => `${name.replace('@', '').replace('/', '-')}.cjs`;
 

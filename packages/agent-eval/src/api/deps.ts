@@ -5,6 +5,7 @@ import type {
 } from '@tangle-network/agent-eval-contract';
 import type { Cancellation } from '../core/cancel.js';
 import type { Clock } from '../core/clock.js';
+import type { Observer } from '../core/observer.js';
 import type { Memory } from '../judge/memory.js';
 import type { YesNoModel } from '../providers/local/types.js';
 import type { ModelClient } from '../providers/types.js';
@@ -30,6 +31,8 @@ export interface ApiDeps {
   allowUncalibrated: boolean;
   /** Remembers verdicts; null where no cache is wanted. */
   memory: Memory | null;
+  /** Looks on; null where nobody does. */
+  observer: Observer | null;
   /** Told of every error that is a fault of the engine. */
   onFault(error: AgentEvalError): void;
   resolveModel(choice: Pick<JudgeRequest, 'model' | 'provider'>): Promise<JudgeModel>;

@@ -10,11 +10,13 @@ import type { Judgement } from '../judge/judge.js';
 import type { ApiDeps, Call, JudgeModel } from './deps.js';
 import { checksJudgement, textJudgement } from './remembered.js';
 
-export async function judge(
-  deps: ApiDeps,
-  request: JudgeRequest,
-  call: Call,
-): Promise<JudgeResult> {
+export function judge(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {
+  const { observer } = deps;
+  if (observer === null) return judged(deps, request, call);
+  return observer.judgement(() => judged(deps, request, call));
+}
+
+async function judged(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {
   if (request.provider !== undefined && !call.allowProvider) {
     throw refused('provider', NO_PROVIDER);
   }

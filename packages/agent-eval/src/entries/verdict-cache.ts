@@ -10,7 +10,7 @@ export type CacheSettings = Pick<Settings, 'cacheMaxMb' | 'cacheMaxDays'>;
 export async function verdictCache(
   { cacheMaxMb, cacheMaxDays }: CacheSettings,
   file: string,
-  warn: (message: string) => void = warnOnStderr,
+  onLookup?: (hit: boolean) => void,
 ): Promise<VerdictCache> {
   const [{ VerdictCache: Cache }, { VerdictFile }] = await Promise.all([
     import('../cache/verdict-cache.js'),
@@ -18,8 +18,9 @@ export async function verdictCache(
   ]);
   const maxBytes = cacheMaxMb * 1024 * 1024;
   const maxAgeMs = cacheMaxDays === 0 ? null : cacheMaxDays * DAY_MS;
+  const warn = warnOnStderr;
   const open = () => VerdictFile.open({ file, clock: systemClock, maxBytes, maxAgeMs, warn });
-  return new Cache({ open, warn });
+  return new Cache({ open, warn, onLookup });
 }
 
 function warnOnStderr(message: string): void {
