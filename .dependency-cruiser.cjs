@@ -8,13 +8,13 @@ const TESTS = '\\.test\\.ts$';
 const MAY_IMPORT = {
   core: [],
   stats: [],
-  telemetry: [],
+  telemetry: ['core', 'contract'],
   config: ['core', 'contract'],
   providers: ['core', 'contract'],
   rubrics: ['core', 'contract'],
   ledger: ['core', 'contract'],
   store: ['core', 'contract'],
-  cache: ['store'],
+  cache: ['store', 'core', 'contract'],
   models: ['core', 'config', 'contract'],
   judge: ['providers:types', 'rubrics', 'ledger', 'core', 'contract'],
   api: ['judge', 'rubrics', 'store', 'providers:types', 'core', 'contract'],
@@ -35,6 +35,9 @@ const PACKAGE_HOMES = {
   commander: ['cli'],
   yaml: ['rubrics'],
   yauzl: ['models'],
+  'prom-client': ['telemetry'],
+  '@opentelemetry': ['telemetry'],
+  '@photostructure/sqlite': ['store'],
   'node-llama-cpp': ['providers', 'models'],
 };
 

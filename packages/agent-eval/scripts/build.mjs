@@ -23,7 +23,16 @@ const define = {
 };
 
 /** Libraries that only some commands need; each becomes a file of its own, read when it is first used. */
-const VENDOR = ['undici', 'hono', '@hono/node-server', 'commander', 'yaml', 'yauzl', 'fzstd'];
+const VENDOR = [
+  'undici',
+  'hono',
+  '@hono/node-server',
+  'commander',
+  'yaml',
+  'yauzl',
+  'fzstd',
+  'prom-client',
+];
 
 const vendorFile = (name) => `${name.replace('@', '').replace('/', '-')}.cjs`;
 

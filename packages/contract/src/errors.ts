@@ -95,7 +95,7 @@ export const ERRORS = {
   store_unavailable: row(
     503,
     'ConfigurationError',
-    'this Node has no SQLite and none is installed',
+    'this Node has no SQLite and none is installed, or a store file can not be used',
   ),
   rate_limited: row(503, 'RateLimitError', 'still limited when the deadline came', retryable),
   service_unavailable: row(

@@ -22,6 +22,8 @@ export const providerChoice = wireType(
 
 export const scoreMode = z.enum(['text', 'checks']);
 
+export const cacheMode = z.enum(['use', 'bypass', 'refresh']);
+
 const common = () => ({
   content: described('The text to judge.', filled()),
   context: described(
@@ -45,6 +47,10 @@ const common = () => ({
   timeoutMs: described(
     'Deadline of the whole judgement in milliseconds; default 180000.',
     z.optional(z.int().check(z.minimum(1), z.maximum(MAX_TIMEOUT_MS))),
+  ),
+  cache: described(
+    '"use": a remembered verdict will do (default); "bypass": neither read nor remember; "refresh": ask anew and remember. Without a cache it changes nothing.',
+    z.optional(cacheMode),
   ),
   includeRaw: described('Return the text of the model reply as `raw`.', z.optional(z.boolean())),
   provider: described('The model endpoint for this request alone.', z.optional(providerChoice)),

@@ -95,6 +95,7 @@ class AsyncClient:
         seed: int | None = None,
         max_tokens: int | None = None,
         timeout_s: float | None = None,
+        cache: Literal["use", "bypass", "refresh"] | None = None,
         include_raw: bool | None = None,
         provider: "ProviderChoice | None" = None,
     ) -> "JudgeResult":
@@ -109,6 +110,7 @@ class AsyncClient:
             "temperature": temperature,
             "seed": seed,
             "max_tokens": max_tokens,
+            "cache": cache,
             "include_raw": include_raw,
             "provider": provider,
         }

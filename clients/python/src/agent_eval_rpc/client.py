@@ -92,6 +92,7 @@ class Client:
         seed: int | None = None,
         max_tokens: int | None = None,
         timeout_s: float | None = None,
+        cache: Literal["use", "bypass", "refresh"] | None = None,
         include_raw: bool | None = None,
         provider: "ProviderChoice | None" = None,
     ) -> "JudgeResult":
@@ -109,6 +110,8 @@ class Client:
             seed: Sampling seed, for endpoints that take one.
             max_tokens: Limit on the tokens of the reply.
             timeout_s: Deadline of this call instead of the client's.
+            cache: ``"use"`` takes a remembered verdict (default), ``"bypass"`` neither reads nor
+                remembers, ``"refresh"`` asks anew and remembers.
             include_raw: Return the text of the model reply as ``raw``.
             provider: Model endpoint for this call alone.
 
@@ -130,6 +133,7 @@ class Client:
             "temperature": temperature,
             "seed": seed,
             "max_tokens": max_tokens,
+            "cache": cache,
             "include_raw": include_raw,
             "provider": provider,
         }

@@ -6,15 +6,17 @@ import {
   validationError,
 } from '@tangle-network/agent-eval-contract';
 import { type Deadline, startDeadline } from '../core/deadline.js';
-import { type Judgement, judgeByText } from '../judge/judge.js';
-import { judgeByChecks } from '../judge/judge-by-checks.js';
+import type { Judgement } from '../judge/judge.js';
 import type { ApiDeps, Call, JudgeModel } from './deps.js';
+import { checksJudgement, textJudgement } from './remembered.js';
 
-export async function judge(
-  deps: ApiDeps,
-  request: JudgeRequest,
-  call: Call,
-): Promise<JudgeResult> {
+export function judge(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {
+  const { observer } = deps;
+  if (observer === null) return judged(deps, request, call);
+  return observer.judgement(() => judged(deps, request, call));
+}
+
+async function judged(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {
   if (request.provider !== undefined && !call.allowProvider) {
     throw refused('provider', NO_PROVIDER);
   }
@@ -41,18 +43,13 @@ async function decide(
   const model = await deps.resolveModel(request);
   refuseMode(request, model);
   if (model.kind === 'text') {
-    const rubric = named?.rubric ?? inlineRubric(request);
-    return judgeByText(rubric, request, model.client, model.model, deadline);
+    return textJudgement(deps, named?.rubric ?? inlineRubric(request), request, model, deadline);
   }
   // The same question has the same constants, however the rubric came.
   const calibration = [...(named?.calibration ?? []), ...(await deps.rubrics.calibration())];
-  return judgeByChecks(
-    named?.rubric ?? inlineRubric(request),
-    request,
-    model.model,
-    { calibration, allowUncalibrated: deps.allowUncalibrated },
-    deadline,
-  );
+  const settings = { calibration, allowUncalibrated: deps.allowUncalibrated };
+  const rubric = named?.rubric ?? inlineRubric(request);
+  return checksJudgement(deps, { rubric, settings }, request, model.model, deadline);
 }
 
 function inlineRubric(request: JudgeRequest): Rubric {

@@ -8,6 +8,7 @@ import { CATALOGUE } from '../models/catalogue.js';
 import type { ModelPaths } from '../models/paths.js';
 import { listModels, resolveModel } from '../models/resolve-model.js';
 import { findRuntime } from '../models/runtime.js';
+import { cacheChecks } from './doctor-cache.js';
 import type { DoctorCheck } from './doctor-check.js';
 import { endpointCheck } from './doctor-endpoint.js';
 
@@ -23,7 +24,7 @@ export async function runChecks(env: Environment, resolved: Resolved): Promise<D
     clientCheck(env),
     ...(chosen.kind === 'none' ? [chosen.check] : await routeChecks(chosen.route, env)),
     ...(await localChecks(env, resolved, chosen)),
-    storeCheck(),
+    ...(await cacheChecks(resolved.settings)),
   ];
 }
 
@@ -114,11 +115,4 @@ async function localModelCheck(wanted: string | null, paths: ModelPaths): Promis
     if (!(error instanceof AgentEvalError)) throw error;
     return { name, state: 'problem', found: error.code, mend: error.message };
   }
-}
-
-function storeCheck(): DoctorCheck {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const builtIn = major > 22 || (major === 22 && minor >= 13);
-  const found = builtIn ? 'SQLite of Node' : 'no SQLite in this Node; nothing needs it so far';
-  return { name: 'store', state: builtIn ? 'ok' : 'note', found };
 }

@@ -4,6 +4,7 @@ import { processEnvironment, variable } from '../config/env.js';
 import { resolveSettings } from '../config/resolve.js';
 import { catchTheRest, exitCode, tolerateClosedPipe, USAGE_EXIT_CODE } from '../entries/process.js';
 import { VERSION_INFO } from '../entries/version-info.js';
+import { addCacheCommand } from './commands/cache.js';
 import { addConfigCommand } from './commands/config.js';
 import { addDoctorCommand } from './commands/doctor.js';
 import { addJudgeCommand } from './commands/judge.js';
@@ -57,6 +58,7 @@ export function createProgram(context: CommandContext): Command {
     addModelCommand,
     addServeCommand,
     addRpcCommands,
+    addCacheCommand,
     addConfigCommand,
     addDoctorCommand,
     addOpenApiCommand,

@@ -19,6 +19,7 @@ export interface OptionRow {
 
 const JUDGING = ['judge', 'rpc', 'rpc-batch', 'serve', 'doctor', 'config'] as const;
 const RUBRICS = [...JUDGING, 'rubrics'] as const;
+const CACHE = [...JUDGING, 'cache'] as const;
 const MODELS = [...JUDGING, 'model'] as const;
 
 export const OPTIONS = {
@@ -123,6 +124,32 @@ export const OPTIONS = {
     fallback: null,
     commands: RUBRICS,
     help: 'folder of rubric files (JSON or YAML) to know by name',
+  },
+  cache: {
+    flag: '--cache <file>',
+    env: ['AGENT_EVAL_CACHE'],
+    type: 'string',
+    fallback: null,
+    commands: CACHE,
+    help: 'SQLite file that remembers verdicts; made when it is missing, shared by processes',
+  },
+  cacheMaxMb: {
+    flag: '--cache-max-mb <mb>',
+    env: ['AGENT_EVAL_CACHE_MAX_MB'],
+    type: 'integer',
+    fallback: 1024,
+    range: [1, 1_000_000],
+    commands: JUDGING,
+    help: 'size of the cache beyond which its oldest verdicts go',
+  },
+  cacheMaxDays: {
+    flag: '--cache-max-days <days>',
+    env: ['AGENT_EVAL_CACHE_MAX_DAYS'],
+    type: 'integer',
+    fallback: 0,
+    range: [0, 36_500],
+    commands: JUDGING,
+    help: 'age at which a remembered verdict no longer counts; 0 keeps all',
   },
   home: {
     flag: null,

@@ -1,12 +1,17 @@
 import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
+import type { VerdictCache } from '../cache/verdict-cache.js';
 import { type Environment, proxySettings } from '../config/env.js';
 import type { Resolved } from '../config/resolve.js';
 import { systemClock } from '../core/clock.js';
+import type { Observer } from '../core/observer.js';
+import { endpointAddress } from '../providers/endpoint-address.js';
+import { ObservedClient } from '../providers/observed-client.js';
 import { ProviderRegistry, type RegistryOptions } from '../providers/registry.js';
 import { RubricCatalog } from '../rubrics/catalog.js';
 import { localModels } from './local-models.js';
 import { modelRoutes } from './model-routes.js';
+import { verdictCache } from './verdict-cache.js';
 import { VERSION_INFO } from './version-info.js';
 
 /** An engine put together for one process. */
@@ -14,6 +19,10 @@ export interface Engine {
   deps: ApiDeps;
   resolved: Resolved;
   env: Environment;
+  /** Null where no cache is wanted. */
+  cache: VerdictCache | null;
+  /** Calls to providers in flight, and those that wait. */
+  load(): Promise<{ running: number; waiting: number }>;
   close(): Promise<void>;
 }
 
@@ -22,11 +31,14 @@ export interface ComposeOptions {
   resolved: Resolved;
   /** A process that makes one call and ends connects more cheaply than one that stays. */
   oneShot: boolean;
+  /** Looks on while the engine works; nothing is paid where nobody does. */
+  observer?: Observer;
+  onCacheLookup?: (hit: boolean) => void;
 }
 
 /** Puts the parts together; nothing is connected or loaded before it is needed. */
 export async function composeEngine(options: ComposeOptions): Promise<Engine> {
-  const { env, resolved, oneShot } = options;
+  const { env, resolved, oneShot, observer = null } = options;
   const { settings } = resolved;
   const providers = new ProviderRegistry({
     attempts: settings.attempts,
@@ -37,11 +49,18 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     createTransport: transportFactory(env, oneShot),
   });
   const local = localModels({ ...settings, env });
+  const cache =
+    settings.cache === null
+      ? null
+      : await verdictCache(settings, settings.cache, options.onCacheLookup);
   const routeOf = modelRoutes(resolved, env);
   const resolveModel: ApiDeps['resolveModel'] = async ({ model, provider }) => {
     const chosen = routeOf(model, provider);
     if (chosen.kind === 'local') return { kind: 'checks', model: await local.get(chosen.model) };
-    return { kind: 'text', client: await providers.client(chosen.endpoint), model: chosen.model };
+    const { endpoint, model: name } = chosen;
+    const plain = await providers.client(endpoint);
+    const client = observer === null ? plain : new ObservedClient(plain, observer);
+    return { kind: 'text', client, model: name, address: endpointAddress(endpoint) };
   };
   return {
     deps: {
@@ -52,11 +71,15 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
       allowUncalibrated: settings.allowUncalibrated,
       onFault: settings.debug ? tellFault : () => {},
       resolveModel,
+      memory: cache,
+      observer,
     },
+    cache,
+    load: () => providers.load(),
     resolved,
     env,
     async close() {
-      await Promise.all([providers.close(), local.close()]);
+      await Promise.all([providers.close(), local.close(), cache?.close()]);
     },
   };
 }

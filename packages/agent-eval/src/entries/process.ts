@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
 
@@ -38,6 +39,8 @@ export function catchTheRest(debug: boolean): void {
 /** A signal that fires at the first SIGINT or SIGTERM; a second one ends the process at once. */
 export function stopSignal(): { signal: AbortSignal; exitCode: () => number | null } {
   const controller = new AbortController();
+  // Every call in flight listens; Node would warn of a leak at the eleventh.
+  setMaxListeners(0, controller.signal);
   let exitCode: number | null = null;
   const stop = (code: number) => (): void => {
     if (exitCode !== null) process.exit(code);

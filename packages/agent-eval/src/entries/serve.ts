@@ -6,7 +6,8 @@ import { type Arguments, resolveSettings, type Settings } from '../config/resolv
 import { systemClock } from '../core/clock.js';
 import { createApp } from '../http/app.js';
 import { listen } from '../http/listen.js';
-import { composeEngine } from './compose.js';
+import { Metrics } from '../telemetry/metrics.js';
+import { composeEngine, type Engine } from './compose.js';
 import { catchTheRest, keepHeapSmall, keepStdoutClean, stopSignal } from './process.js';
 
 /** Runs `agent-eval serve` until SIGINT or SIGTERM. Returns the exit code. */
@@ -20,11 +21,24 @@ export async function runServe(args: Arguments): Promise<number> {
   const token = await tokenOf(settings);
   const loopback = isLoopback(settings.host);
   if (!loopback && token === null) throw tokenNeeded(settings.host);
-  const engine = await composeEngine({ env, resolved, oneShot: false });
+  const metrics = new Metrics({
+    monotonic: systemClock.monotonic,
+    load: () => engine.load(),
+  });
+  const engine: Engine = await composeEngine({
+    env,
+    resolved,
+    oneShot: false,
+    observer: metrics,
+    onCacheLookup: (hit) => metrics.lookup(hit),
+  });
+  // Who starts a server learns now, not from the first request, that the cache can't be used.
+  await engine.cache?.file();
   const stop = stopSignal();
   const app = createApp(engine.deps, {
     token,
     loopback,
+    metrics,
     allowedHosts: settings.allowedHosts ?? [],
     bodyLimitBytes: settings.bodyLimitBytes,
     allowRequestProvider: settings.allowRequestProvider,

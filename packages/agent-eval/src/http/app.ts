@@ -13,6 +13,7 @@ import { newId } from '../core/id.js';
 import { readJsonBody } from './body.js';
 import { errorResponse } from './error-response.js';
 import { checkOrigin, checkToken, type GuardOptions, type HeaderReader } from './guards.js';
+import { type MetricsSource, metricsResponse } from './metrics.js';
 
 export interface AppOptions extends GuardOptions {
   bodyLimitBytes: number;
@@ -21,6 +22,8 @@ export interface AppOptions extends GuardOptions {
   accepting: () => boolean;
   /** Told of every error that is not the caller's. */
   onFault: (error: AgentEvalError, requestId: string) => void;
+  /** Counts, for /metrics; none without. */
+  metrics?: MetricsSource;
 }
 
 type Bindings = { Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse } };
@@ -41,6 +44,10 @@ export function createApp(deps: ApiDeps, options: AppOptions): Hono<Bindings> {
     })),
   );
   app.get('/openapi.json', (c) => answer(c, options, false, async () => openApiDocument()));
+  const { metrics } = options;
+  if (metrics !== undefined) {
+    app.get('/metrics', (c) => answer(c, options, true, (id) => metricsResponse(metrics, id)));
+  }
   app.all('*', (c) => answer(c, options, true, async () => refusePath(c.req.path)));
   return app;
 }
@@ -53,14 +60,26 @@ function methodHandler(
 ): (c: AppContext) => Promise<Response> {
   const { allowRequestProvider: allowProvider, bodyLimitBytes } = options;
   return (c) =>
-    answer(c, options, method.auth, async () => {
-      if (method.http === 'GET') {
-        return dispatch(deps, name, { ...c.req.param() }, { allowProvider });
-      }
-      const params = await readJsonBody(c.req, headerReader(c), bodyLimitBytes);
-      const cancel = whenGone(bindings(c)?.outgoing);
-      return dispatch(deps, name, params, { allowProvider, cancel });
-    });
+    counted(name, options, () =>
+      answer(c, options, method.auth, async () => {
+        if (method.http === 'GET') {
+          return dispatch(deps, name, { ...c.req.param() }, { allowProvider });
+        }
+        const params = await readJsonBody(c.req, headerReader(c), bodyLimitBytes);
+        const cancel = whenGone(bindings(c)?.outgoing);
+        return dispatch(deps, name, params, { allowProvider, cancel });
+      }),
+    );
+}
+
+async function counted(
+  method: string,
+  { metrics }: AppOptions,
+  run: () => Promise<Response>,
+): Promise<Response> {
+  const response = await run();
+  void metrics?.request(method, response.status);
+  return response;
 }
 
 /** Guards, runs, renders. Everything but the handler happens here, once. */
@@ -68,7 +87,7 @@ async function answer(
   c: AppContext,
   options: AppOptions,
   auth: boolean,
-  handler: () => Promise<unknown>,
+  handler: (requestId: string) => Promise<unknown>,
 ): Promise<Response> {
   const header = headerReader(c);
   const requestId = requestIdOf(header('x-request-id'));
@@ -76,8 +95,9 @@ async function answer(
     checkOrigin(header, options);
     if (auth) checkToken(header, options);
     if (!options.accepting()) throw stopping();
-    const body = JSON.stringify(await handler());
-    return new Response(body, {
+    const answered = await handler(requestId);
+    if (answered instanceof Response) return answered;
+    return new Response(JSON.stringify(answered), {
       headers: { 'content-type': 'application/json', 'x-request-id': requestId },
     });
   } catch (error) {
@@ -125,7 +145,7 @@ function whenGone(outgoing: ServerResponse | undefined): Cancellation | undefine
   };
 }
 
-const GET_ONLY = ['/healthz', '/openapi.json'];
+const GET_ONLY = ['/healthz', '/openapi.json', '/metrics'];
 
 /** 405 where the path exists for another method, 404 where it does not. */
 function refusePath(path: string): never {

@@ -53,12 +53,7 @@ export async function judgeByText(
     usage: reply.usage === null ? null : { ...reply.usage, costUsd: reply.costUsd },
     cached: false,
     attempts: reply.attempts,
-    judgeVersion: judgeVersion({
-      scoreMode: 'text',
-      promptVersion: PROMPT_VERSION,
-      sampling: { temperature, seed: options.seed ?? null, maxTokens: options.maxTokens ?? null },
-      checks: null,
-    }),
+    judgeVersion: textJudgeVersion(options),
     scoreMode: 'text',
     replyMode: reply.replyMode,
     droppedParams: reply.droppedParams,
@@ -66,4 +61,15 @@ export async function judgeByText(
     notAssessed: [],
     ...(options.includeRaw === true && { raw: reply.text }),
   };
+}
+
+/** The judgeVersion of a judgement by scores; known before the call. */
+export function textJudgeVersion(options: JudgeOptions): string {
+  const { temperature = DEFAULT_TEMPERATURE, seed = null, maxTokens = null } = options;
+  return judgeVersion({
+    scoreMode: 'text',
+    promptVersion: PROMPT_VERSION,
+    sampling: { temperature, seed, maxTokens },
+    checks: null,
+  });
 }

@@ -67,6 +67,10 @@ export class OpenAiCompatibleClient implements ModelClient {
     }
   }
 
+  get load(): { running: number; waiting: number } {
+    return this.#options.limiter.load;
+  }
+
   async close(): Promise<void> {
     await this.#options.transport.close();
   }

@@ -56,6 +56,17 @@ export class ProviderRegistry {
     return client;
   }
 
+  /** Calls of all endpoints. */
+  async load(): Promise<{ running: number; waiting: number }> {
+    const sum = { running: 0, waiting: 0 };
+    for (const client of await Promise.allSettled(this.#clients.values())) {
+      if (client.status !== 'fulfilled') continue;
+      sum.running += client.value.load?.running ?? 0;
+      sum.waiting += client.value.load?.waiting ?? 0;
+    }
+    return sum;
+  }
+
   async close(): Promise<void> {
     const clients = [...this.#clients.values()];
     this.#clients.clear();
@@ -89,7 +100,7 @@ export class ProviderRegistry {
   }
 }
 
-const SECRET_PARAMETER = /key|token|secret|sig|pass/i;
+export const SECRET_PARAMETER = /key|token|secret|sig|pass/i;
 
 /** Every spelling of an endpoint's secrets that could turn up in a text. */
 export function secretsOf({ apiKey, basicAuth, query }: Endpoint): string[] {

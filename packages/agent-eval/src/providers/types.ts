@@ -61,6 +61,8 @@ export interface ModelReply {
 
 /** A model endpoint. Throws `AgentEvalError` with a provider code. */
 export interface ModelClient {
+  /** Calls in flight, and calls that wait for a place. */
+  readonly load?: { running: number; waiting: number };
   complete(request: ModelRequest, deadline: Deadline): Promise<ModelReply>;
   close(): Promise<void>;
 }

@@ -56,7 +56,12 @@ ROWS: Final[dict[str, Row]] = {
     "local_model_invalid": Row(503, 1, False, "the local model file is damaged or not GGUF"),
     "local_runtime_missing": Row(503, 1, False, "the runtime for local models is not installed"),
     "insufficient_memory": Row(503, 1, False, "the local model does not fit into memory"),
-    "store_unavailable": Row(503, 1, False, "this Node has no SQLite and none is installed"),
+    "store_unavailable": Row(
+        503,
+        1,
+        False,
+        "this Node has no SQLite and none is installed, or a store file can not be used",
+    ),
     "rate_limited": Row(503, 1, True, "still limited when the deadline came"),
     "service_unavailable": Row(503, 1, True, "no store configured, or shutting down"),
     "overloaded": Row(503, 1, True, "the queue is full"),

@@ -109,7 +109,8 @@ class ConfigurationError(AgentEvalError):
     - ``local_model_invalid``: the local model file is damaged or not GGUF
     - ``local_runtime_missing``: the runtime for local models is not installed
     - ``insufficient_memory``: the local model does not fit into memory
-    - ``store_unavailable``: this Node has no SQLite and none is installed
+    - ``store_unavailable``: this Node has no SQLite and none is installed, or a store file can not
+      be used
     """
 
     default_code = "llm_not_configured"

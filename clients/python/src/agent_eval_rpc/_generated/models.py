@@ -158,6 +158,13 @@ class JudgeByName(RequestModel):
     timeout_ms: Annotated[Integer, Field(ge=1, le=86400000)] | None = None
     """Deadline of the whole judgement in milliseconds; default 180000."""
 
+    cache: Literal["use", "bypass", "refresh"] | None = None
+    """"use": a remembered verdict will do (default).
+
+    "bypass": neither read nor remember; "refresh": ask anew and remember. Without a cache it
+    changes nothing.
+    """
+
     include_raw: Boolean | None = None
     """Return the text of the model reply as `raw`."""
 
@@ -279,6 +286,13 @@ class JudgeByRubric(RequestModel):
 
     timeout_ms: Annotated[Integer, Field(ge=1, le=86400000)] | None = None
     """Deadline of the whole judgement in milliseconds; default 180000."""
+
+    cache: Literal["use", "bypass", "refresh"] | None = None
+    """"use": a remembered verdict will do (default).
+
+    "bypass": neither read nor remember; "refresh": ask anew and remember. Without a cache it
+    changes nothing.
+    """
 
     include_raw: Boolean | None = None
     """Return the text of the model reply as `raw`."""

@@ -1,0 +1,19 @@
+/** What is known of a judgement when it ends. */
+export interface JudgementFacts {
+  composite: number;
+  cached: boolean;
+}
+
+/** What is known of a provider's reply, all its requests together. */
+export interface ReplyFacts {
+  usage: { inputTokens: number; outputTokens: number } | null;
+  /** Null when the price is unknown. */
+  costUsd: number | null;
+  attempts: number;
+}
+
+/** Looks on while the engine works: each function runs the work and passes on what it gives or throws. */
+export interface Observer {
+  judgement<T extends JudgementFacts>(work: () => Promise<T>): Promise<T>;
+  reply<T extends ReplyFacts>(model: string, work: () => Promise<T>): Promise<T>;
+}

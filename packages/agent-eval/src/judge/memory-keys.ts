@@ -1,0 +1,46 @@
+import type { Rubric } from '@tangle-network/agent-eval-contract';
+import { CHECKS_PROMPT_VERSION } from './checks-prompt.js';
+import { compileRubric } from './compiled-rubric.js';
+import { type JudgeOptions, textJudgeVersion } from './judge.js';
+import type { ChecksSettings } from './judge-by-checks.js';
+import { memoryKey } from './memory.js';
+import { userMessage } from './prompt.js';
+
+/** Key of a judgement by scores: where it goes, the whole prompt, and what was asked of the sampling. */
+export function textKey(
+  rubric: Rubric,
+  options: JudgeOptions,
+  asked: { address: string; model: string; sample: number },
+): string {
+  const { system, schema, version } = compileRubric(rubric);
+  return memoryKey([
+    asked.address,
+    asked.model,
+    system.text,
+    userMessage(options.content, options.context),
+    schema.json,
+    version,
+    textJudgeVersion(options),
+    asked.sample,
+  ]);
+}
+
+/** Key of a judgement by the answers of a local model; its file stands for address and name. */
+export function checksKey(
+  rubric: Rubric,
+  { content, context }: JudgeOptions,
+  settings: ChecksSettings,
+  fileSha256: string,
+): string {
+  const calibration = settings.calibration.filter((row) => row.model === fileSha256);
+  return memoryKey([
+    'local',
+    fileSha256,
+    CHECKS_PROMPT_VERSION,
+    rubric,
+    content,
+    context,
+    calibration,
+    settings.allowUncalibrated,
+  ]);
+}
