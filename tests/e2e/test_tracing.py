@@ -44,12 +44,22 @@ class Handler(BaseHTTPRequestHandler):
     server: Receiver
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"])).decode()
-        self.server.posts.append((self.path, body))
+        self.server.posts.append((self.path, self.body().decode()))
         self.send_response(200)
         self.send_header("content-length", "2")
         self.end_headers()
         self.wfile.write(b"{}")
+
+    def body(self) -> bytes:
+        """The body, which comes in chunks."""
+        if "content-length" in self.headers:
+            return self.rfile.read(int(self.headers["content-length"]))
+        parts = []
+        while size := int(self.rfile.readline(), 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(parts)
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""

@@ -4,7 +4,10 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { systemClock } from '../core/clock.js';
 import type { JudgementFacts, Observer, ReplyFacts } from '../core/observer.js';
+
+const CLOSE_MS = 2_000;
 
 export interface TracingOptions {
   version: string;
@@ -63,7 +66,12 @@ export function startTracing({ version, content }: TracingOptions): Tracing {
         },
       ),
   };
-  return { observer, close: () => provider.shutdown().catch(() => {}) };
+  const sent = () => provider.shutdown().catch(() => {});
+  return {
+    observer,
+    // A collector that is gone must not hold up the end of a command.
+    close: () => Promise.race([sent(), systemClock.sleep(CLOSE_MS)]),
+  };
 }
 
 /** One `gen_ai.evaluation.result` event for each judgement, scored or not. */
