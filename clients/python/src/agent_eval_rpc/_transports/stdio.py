@@ -62,6 +62,7 @@ class OneShot:
                 [*self._engine.argv, "rpc", method],
                 input=encode(params),
                 capture_output=True,
+                env=self._engine.environment,
                 timeout=deadline.left_s,
                 check=False,
             )
@@ -86,7 +87,8 @@ class OneShot:
 class Connector:
     """Starts the engine when it is needed, and again after it has died."""
 
-    def __init__(self, cli_path: str | None) -> None:
+    def __init__(self, cli_path: str | None, cache: str | None = None) -> None:
+        self._cache = cache
         self._cli_path = cli_path
         self._lock = threading.Lock()
         self._current: Session | OneShot | None = None
@@ -144,7 +146,7 @@ class Connector:
             self._current = None
 
     def _start(self, deadline: Deadline) -> Session | OneShot:
-        engine = find_engine(self._cli_path)
+        engine = find_engine(self._cli_path)._replace(cache=self._cache)
         try:
             return self._greeted(engine, deadline)
         except NoHelloError as error:
@@ -165,7 +167,7 @@ class Connector:
         for last in (False, True):
             session = self._starting
             if session is None:
-                session = self._starting = Session(engine.argv)
+                session = self._starting = Session(engine.argv, engine.environment)
             try:
                 warn_of_version(session.greet(deadline))
             except DeadlineExceededError:
