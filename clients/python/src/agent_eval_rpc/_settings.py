@@ -51,7 +51,7 @@ class Settings:
         return (parts.scheme in proxies or "all" in proxies) and not proxy_bypass(host)
 
 
-def resolve_settings(
+def resolve_settings(  # noqa: PLR0913 - the options of a client
     *,
     base_url: str | None,
     cli_path: "str | os.PathLike[str] | None",

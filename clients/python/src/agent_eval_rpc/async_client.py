@@ -65,7 +65,7 @@ class AsyncClient:
         ValidationError: An option is not usable.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a client
         self,
         base_url: str | None = None,
         cli_path: "str | os.PathLike[str] | None" = None,

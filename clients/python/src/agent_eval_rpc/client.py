@@ -62,7 +62,7 @@ class Client:
         ValidationError: An option is not usable.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a client
         self,
         base_url: str | None = None,
         cli_path: "str | os.PathLike[str] | None" = None,
