@@ -30,17 +30,10 @@ class Engine(NamedTuple):
     Attributes:
         argv: Program and leading arguments.
         source: Where it was found, for messages.
-        cache: File for remembered verdicts, None for what the environment says.
     """
 
     argv: list[str]
     source: str
-    cache: str | None = None
-
-    @property
-    def environment(self) -> dict[str, str] | None:
-        """The environment to run it in; None for this process's own."""
-        return None if self.cache is None else _settings.caching_environment(self.cache)
 
 
 def find_engine(cli_path: str | None = None) -> Engine:

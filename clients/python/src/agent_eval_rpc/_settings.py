@@ -97,9 +97,9 @@ def engine_environment(version: str) -> dict[str, str]:
     return {**os.environ, "AGENT_EVAL_CLIENT": f"agent-eval-rpc/{version}"}
 
 
-def caching_environment(cache: str) -> dict[str, str]:
-    """The environment for an engine that remembers verdicts in a file."""
-    return {**os.environ, "AGENT_EVAL_CACHE": cache}
+def caching_environment(cache: str | None) -> dict[str, str] | None:
+    """The environment for an engine that remembers verdicts in a file; None for this one's own."""
+    return None if cache is None else {**os.environ, "AGENT_EVAL_CACHE": cache}
 
 
 def check_timeout(timeout_s: object) -> float:
