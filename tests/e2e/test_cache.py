@@ -24,7 +24,7 @@ def cached_env(engine_env: Env, tmp_path: Path) -> Env:
     return {**engine_env, "AGENT_EVAL_CACHE": str(tmp_path / "verdicts.db")}
 
 
-def one_shot(env: Env, **more: object) -> dict[str, Any]:
+def one_shot(env: Env, **more: str) -> dict[str, Any]:
     done = run("rpc", "judge", env=env, stdin=judge_params(**more))
     result: dict[str, Any] = json.loads(done.out)["result"]
     return result

@@ -39,6 +39,10 @@ const vendorFile = (name) => `${name.replace('@', '').replace('/', '-')}.cjs`;
 const vendorPlugin = {
   name: 'vendor',
   setup(builder) {
+    builder.onResolve({ filter: /^@opentelemetry\// }, () => ({
+      path: './vendor/opentelemetry.cjs',
+      external: true,
+    }));
     builder.onResolve({ filter: /^[@a-z]/ }, ({ path: name, kind }) => {
       if (kind === 'entry-point' || !VENDOR.includes(name)) return undefined;
       return { path: `./vendor/${vendorFile(name)}`, external: true };
@@ -55,14 +59,24 @@ const common = {
   define,
 };
 
+/** One file for all of tracing: its packages share most of their code. */
+const TRACING = Object.keys(manifest.dependencies).filter((name) =>
+  name.startsWith('@opentelemetry/'),
+);
+
 async function buildVendor() {
-  for (const name of VENDOR) {
+  const files = [
+    ...VENDOR.map((name) => [vendorFile(name), [name]]),
+    ['opentelemetry.cjs', TRACING],
+  ];
+  for (const [file, names] of files) {
+    const contents = names.map((name) => `export * from '${name}';`).join('');
     await build({
       ...common,
       format: 'cjs',
       minify: true,
-      stdin: { contents: `export * from '${name}';`, resolveDir: root },
-      outfile: path.join(dist, 'engine/vendor', vendorFile(name)),
+      stdin: { contents, resolveDir: root },
+      outfile: path.join(dist, 'engine/vendor', file),
     });
   }
 }

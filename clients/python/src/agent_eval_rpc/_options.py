@@ -22,6 +22,7 @@ class Options:
     timeout_s: float
     token: str | None = field(repr=False)
     max_retries: int
+    cache: "str | os.PathLike[str] | None" = None
 
     @property
     def custom(self) -> bool:
@@ -37,6 +38,7 @@ class Options:
             timeout_s=self.timeout_s,
             token=self.token,
             max_retries=self.max_retries,
+            cache=self.cache,
         )
 
     def without_token(self) -> "Options":

@@ -26,6 +26,7 @@ class Settings:
         timeout_s: Deadline of a call.
         token: Bearer token of the server.
         max_retries: How often a call is sent again when the engine did not take it.
+        cache: File for remembered verdicts of an engine that the client starts.
     """
 
     base_url: str
@@ -34,6 +35,7 @@ class Settings:
     timeout_s: float
     token: str | None = field(repr=False)
     max_retries: int
+    cache: str | None = None
 
     @property
     def proxied(self) -> bool:
@@ -49,7 +51,7 @@ class Settings:
         return (parts.scheme in proxies or "all" in proxies) and not proxy_bypass(host)
 
 
-def resolve_settings(
+def resolve_settings(  # noqa: PLR0913 - the options of a client
     *,
     base_url: str | None,
     cli_path: "str | os.PathLike[str] | None",
@@ -57,6 +59,7 @@ def resolve_settings(
     timeout_s: float,
     token: str | None,
     max_retries: int,
+    cache: "str | os.PathLike[str] | None" = None,
 ) -> Settings:
     """Fills gaps from ``AGENT_EVAL_BASE_URL``, ``AGENT_EVAL_CLI`` and ``AGENT_EVAL_TOKEN``.
 
@@ -75,6 +78,7 @@ def resolve_settings(
         timeout_s=check_timeout(timeout_s),
         token=_check_token(token or _env("AGENT_EVAL_TOKEN")),
         max_retries=_check_retries(max_retries),
+        cache=None if cache is None else os.path.abspath(os.fspath(cache)),
     )
 
 
@@ -91,6 +95,11 @@ def search_path() -> list[str]:
 def engine_environment(version: str) -> dict[str, str]:
     """The environment for an engine in this process's place; ``doctor`` compares versions."""
     return {**os.environ, "AGENT_EVAL_CLIENT": f"agent-eval-rpc/{version}"}
+
+
+def caching_environment(cache: str | None) -> dict[str, str] | None:
+    """The environment for an engine that remembers verdicts in a file; None for this one's own."""
+    return None if cache is None else {**os.environ, "AGENT_EVAL_CACHE": cache}
 
 
 def check_timeout(timeout_s: object) -> float:

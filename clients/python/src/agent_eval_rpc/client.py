@@ -55,12 +55,14 @@ class Client:
         timeout_s: Deadline of each call in seconds, counted from when it is sent.
         token: Bearer token of the server; default ``AGENT_EVAL_TOKEN``.
         max_retries: How often a call is sent again that the engine did not take.
+        cache: File that remembers verdicts, for an engine that the client starts; a server has a
+            cache of its own.
 
     Raises:
         ValidationError: An option is not usable.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a client
         self,
         base_url: str | None = None,
         cli_path: "str | os.PathLike[str] | None" = None,
@@ -69,8 +71,10 @@ class Client:
         *,
         token: str | None = None,
         max_retries: int = 2,
+        cache: "str | os.PathLike[str] | None" = None,
     ) -> None:
-        self._start(Options(base_url, cli_path, transport, timeout_s, token, max_retries))
+        options = Options(base_url, cli_path, transport, timeout_s, token, max_retries, cache)
+        self._start(options)
 
     def _start(self, options: Options) -> None:
         self._options = options

@@ -13,7 +13,8 @@ import { checksJudgement, textJudgement } from './remembered.js';
 export function judge(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {
   const { observer } = deps;
   if (observer === null) return judged(deps, request, call);
-  return observer.judgement(() => judged(deps, request, call));
+  const rubric = 'rubricName' in request ? request.rubricName : request.rubric.name;
+  return observer.judgement(rubric, () => judged(deps, request, call));
 }
 
 async function judged(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {

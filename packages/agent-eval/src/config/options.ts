@@ -151,6 +151,22 @@ export const OPTIONS = {
     commands: JUDGING,
     help: 'age at which a remembered verdict no longer counts; 0 keeps all',
   },
+  otel: {
+    flag: null,
+    env: ['AGENT_EVAL_OTEL'],
+    type: 'boolean',
+    fallback: false,
+    commands: JUDGING,
+    help: 'send OpenTelemetry spans over OTLP/HTTP; on by itself where OTEL_EXPORTER_OTLP_ENDPOINT is set',
+  },
+  otelContent: {
+    flag: null,
+    env: ['AGENT_EVAL_OTEL_CONTENT'],
+    type: 'boolean',
+    fallback: false,
+    commands: JUDGING,
+    help: 'put the rationale, which may quote what was judged, into those spans',
+  },
   home: {
     flag: null,
     env: ['AGENT_EVAL_HOME'],

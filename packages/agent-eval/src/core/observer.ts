@@ -1,6 +1,7 @@
 /** What is known of a judgement when it ends. */
 export interface JudgementFacts {
   composite: number;
+  rationale: string;
   cached: boolean;
 }
 
@@ -14,6 +15,14 @@ export interface ReplyFacts {
 
 /** Looks on while the engine works: each function runs the work and passes on what it gives or throws. */
 export interface Observer {
-  judgement<T extends JudgementFacts>(work: () => Promise<T>): Promise<T>;
+  judgement<T extends JudgementFacts>(rubric: string, work: () => Promise<T>): Promise<T>;
   reply<T extends ReplyFacts>(model: string, work: () => Promise<T>): Promise<T>;
+}
+
+/** One observer around another. */
+export function both(outer: Observer, inner: Observer): Observer {
+  return {
+    judgement: (rubric, work) => outer.judgement(rubric, () => inner.judgement(rubric, work)),
+    reply: (model, work) => outer.reply(model, () => inner.reply(model, work)),
+  };
 }

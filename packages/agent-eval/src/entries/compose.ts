@@ -1,14 +1,15 @@
 import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
 import type { VerdictCache } from '../cache/verdict-cache.js';
-import { type Environment, proxySettings } from '../config/env.js';
+import { type Environment, proxySettings, variable } from '../config/env.js';
 import type { Resolved } from '../config/resolve.js';
 import { systemClock } from '../core/clock.js';
-import type { Observer } from '../core/observer.js';
+import { both, type Observer } from '../core/observer.js';
 import { endpointAddress } from '../providers/endpoint-address.js';
 import { ObservedClient } from '../providers/observed-client.js';
 import { ProviderRegistry, type RegistryOptions } from '../providers/registry.js';
 import { RubricCatalog } from '../rubrics/catalog.js';
+import type { Tracing } from '../telemetry/tracing.js';
 import { localModels } from './local-models.js';
 import { modelRoutes } from './model-routes.js';
 import { verdictCache } from './verdict-cache.js';
@@ -38,7 +39,7 @@ export interface ComposeOptions {
 
 /** Puts the parts together; nothing is connected or loaded before it is needed. */
 export async function composeEngine(options: ComposeOptions): Promise<Engine> {
-  const { env, resolved, oneShot, observer = null } = options;
+  const { env, resolved, oneShot } = options;
   const { settings } = resolved;
   const providers = new ProviderRegistry({
     attempts: settings.attempts,
@@ -49,6 +50,8 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     createTransport: transportFactory(env, oneShot),
   });
   const local = localModels({ ...settings, env });
+  const tracing = await tracingOf(resolved, env);
+  const observer = observerOf(options.observer, tracing?.observer);
   const cache =
     settings.cache === null
       ? null
@@ -79,9 +82,28 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
     resolved,
     env,
     async close() {
-      await Promise.all([providers.close(), local.close(), cache?.close()]);
+      await Promise.all([providers.close(), local.close(), cache?.close(), tracing?.close()]);
     },
   };
+}
+
+/** Tracing is loaded where a collector is named, unless AGENT_EVAL_OTEL says otherwise. */
+async function tracingOf(
+  { settings, sources }: Resolved,
+  env: Environment,
+): Promise<Tracing | null> {
+  const named = COLLECTOR.some((name) => variable(env, name) !== undefined);
+  const wanted = sources.otel === 'default' ? named : settings.otel;
+  if (!wanted) return null;
+  const { startTracing } = await import('../telemetry/tracing.js');
+  return startTracing({ version: VERSION_INFO.version, content: settings.otelContent });
+}
+
+const COLLECTOR = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+
+function observerOf(given: Observer | undefined, traced: Observer | undefined): Observer | null {
+  if (given === undefined || traced === undefined) return given ?? traced ?? null;
+  return both(given, traced);
 }
 
 function tellFault(error: AgentEvalError): void {

@@ -42,7 +42,7 @@ export class Metrics implements Observer {
     this.#options = options;
   }
 
-  async judgement<T extends JudgementFacts>(work: () => Promise<T>): Promise<T> {
+  async judgement<T extends JudgementFacts>(_rubric: string, work: () => Promise<T>): Promise<T> {
     const { judgements, judgementSeconds } = this.#made ?? (await this.#instruments());
     const { value, error, seconds } = await this.#timed(work);
     const outcome = value === undefined ? codeOf(error) : 'scored';

@@ -56,4 +56,4 @@ def choose(settings: Settings) -> Choice:
 
 
 def _stdio(settings: Settings, reason: str) -> Choice:
-    return Choice("subprocess", Connector(settings.cli_path), reason)
+    return Choice("subprocess", Connector(settings.cli_path, settings.cache), reason)

@@ -46,7 +46,7 @@ class SessionGoneError(Exception):
 class Session:
     """A running engine. Use from any thread."""
 
-    def __init__(self, argv: list[str]) -> None:
+    def __init__(self, argv: list[str], environment: dict[str, str] | None = None) -> None:
         self._ids = itertools.count(1)
         self._pending: dict[int, Future[object]] = {}
         # Reentrant: a finaliser that closes the session may run while its thread holds the lock.
@@ -56,7 +56,7 @@ class Session:
         self._closed = False
         self._stderr: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
         self._started = time.monotonic()
-        self._process = self._spawn(argv)
+        self._process = self._spawn(argv, environment)
         # From here on, not from the greeting: a fork in between would keep the engine alive.
         forks.watch(self)
         self._threads = [
@@ -68,7 +68,7 @@ class Session:
             thread.start()
 
     @staticmethod
-    def _spawn(argv: list[str]) -> "subprocess.Popen[bytes]":
+    def _spawn(argv: list[str], environment: dict[str, str] | None) -> "subprocess.Popen[bytes]":
         try:
             # A session of its own: Ctrl-C reaches the caller only, who then closes the engine.
             return subprocess.Popen(  # noqa: S603 - the engine we looked up
@@ -77,6 +77,7 @@ class Session:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
+                env=environment,
                 start_new_session=True,
             )
         except OSError as error:

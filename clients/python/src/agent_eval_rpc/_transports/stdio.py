@@ -19,6 +19,7 @@ from agent_eval_rpc._protocol import (
     parse_json,
     warn_of_version,
 )
+from agent_eval_rpc._settings import caching_environment
 from agent_eval_rpc._transports import forks
 from agent_eval_rpc._transports.clock import Deadline
 from agent_eval_rpc._transports.loops import PerLoop
@@ -49,7 +50,8 @@ MAX_PROCESSES = 4
 class OneShot:
     """An engine without sessions: one process a call."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, cache: str | None = None) -> None:
+        self._cache = cache
         self._engine = engine
         self._slots = threading.BoundedSemaphore(MAX_PROCESSES)
 
@@ -62,6 +64,7 @@ class OneShot:
                 [*self._engine.argv, "rpc", method],
                 input=encode(params),
                 capture_output=True,
+                env=caching_environment(self._cache),
                 timeout=deadline.left_s,
                 check=False,
             )
@@ -86,7 +89,8 @@ class OneShot:
 class Connector:
     """Starts the engine when it is needed, and again after it has died."""
 
-    def __init__(self, cli_path: str | None) -> None:
+    def __init__(self, cli_path: str | None, cache: str | None = None) -> None:
+        self._cache = cache
         self._cli_path = cli_path
         self._lock = threading.Lock()
         self._current: Session | OneShot | None = None
@@ -150,7 +154,7 @@ class Connector:
         except NoHelloError as error:
             failure = error
         if _lacks_sessions(failure):
-            one_shot = OneShot(engine)
+            one_shot = OneShot(engine, self._cache)
             probe = Deadline(min(VERSION_S, deadline.left_s))
             # Where it does not even tell its version, what it said first counts.
             with contextlib.suppress(AgentEvalError):
@@ -165,7 +169,7 @@ class Connector:
         for last in (False, True):
             session = self._starting
             if session is None:
-                session = self._starting = Session(engine.argv)
+                session = self._starting = Session(engine.argv, caching_environment(self._cache))
             try:
                 warn_of_version(session.greet(deadline))
             except DeadlineExceededError:
