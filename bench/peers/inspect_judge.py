@@ -24,9 +24,7 @@ def given():
 
 def grade(url: str, first: int, calls: int, in_flight: int) -> None:
     """One evaluation of so many samples."""
-    judge = get_model(
-        "openai-api/fake/fake-model", base_url=url, api_key="sk-fake", memoize=False
-    )
+    judge = get_model("openai-api/fake/fake-model", base_url=url, api_key="sk-fake", memoize=False)
     task = Task(
         dataset=[
             Sample(input=harness.text(number), target="A good text.")

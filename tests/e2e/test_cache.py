@@ -8,6 +8,7 @@ import subprocess
 import threading
 import urllib.request
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
@@ -89,16 +90,9 @@ def test_many_processes_begin_one_file_together(cached_env: Env, model_server: M
         )
         for _ in range(4)
     ]
-    ended = []
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write(lines)
-        process.stdin.close()
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        ended.append((process.stdout.read(), process.stderr.read()))
-        assert process.wait(timeout=60) == 0
+    with ThreadPoolExecutor() as pool:
+        ended = list(pool.map(lambda process: process.communicate(lines, timeout=60), processes))
+    assert [process.returncode for process in processes] == [0] * 4
     for out, err in ended:
         assert err == ""
         assert [json.loads(line)["result"]["composite"] for line in out.splitlines()] == [0.8] * 40

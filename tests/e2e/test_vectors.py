@@ -36,20 +36,35 @@ def test_rubric_hashes(engine_env: dict[str, str]) -> None:
 def test_replies(engine_env: dict[str, str], model_server: ModelServer) -> None:
     cases = load("replies.json")
     steps = []
-    for case in cases:
-        message = {"role": "assistant", "content": case["text"], "refusal": case.get("refusal")}
-        steps.append({"reply": {"message": message}, "finishReason": case["finishReason"]})
-    model_server.script(steps)
     requests = []
-    for case in cases:
+    for number, case in enumerate(cases):
+        content = f"[case {number}]"
+        message = {
+            "role": "assistant",
+            "content": case["text"],
+            "refusal": case.get("refusal"),
+            "reasoning_content": case.get("reasoning"),
+        }
+        # The same reply to the second question as to the first.
+        steps.append(
+            {
+                "match": {"bodyContains": content},
+                "times": "forever",
+                "reply": {"message": message},
+                "finishReason": case["finishReason"],
+            }
+        )
         dimension = {**RUBRIC["dimensions"][0], "max": case.get("max", 1)}
-        requests.append({"rubric": {**RUBRIC, "dimensions": [dimension]}, "content": "x"})
-    # One at a time, since the steps are taken in the order of arrival.
+        dimension["id"] = case.get("id", "quality")
+        rubric = {**RUBRIC, "dimensions": [dimension]}
+        requests.append({"rubric": rubric, "content": content})
+    model_server.script(steps)
     for case, answer in zip(cases, batch(requests, engine_env), strict=True):
         if "code" in case:
             assert answer["error"]["code"] == case["code"], case["name"]
         else:
-            assert answer["result"]["dimensions"]["quality"] == case["quality"], case["name"]
+            scores = answer["result"]["dimensions"]
+            assert scores[case.get("id", "quality")] == case["quality"], case["name"]
 
 
 def test_composites(engine_env: dict[str, str], model_server: ModelServer) -> None:
