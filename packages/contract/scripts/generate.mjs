@@ -17,6 +17,7 @@ function methodTable(contract) {
     result: id(method.result),
     auth: method.auth,
     stdio: method.stdio,
+    lines: method.lines ?? false,
     summary: method.summary,
   }));
 }

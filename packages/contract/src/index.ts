@@ -1,3 +1,4 @@
+export * from './batch.js';
 export * from './errors.js';
 export * from './issues.js';
 export * from './json-schema.js';

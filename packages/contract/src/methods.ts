@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini';
+import { batchLine, batchOutcome } from './batch.js';
 import { judgeRequest, judgeResult } from './judge.js';
 import {
   emptyRequest,
@@ -18,6 +19,8 @@ export interface MethodRow {
   /** Whether a bearer token is needed where the server has one. */
   auth: boolean;
   stdio: boolean;
+  /** Many of `params` in and of `result` out, one a line, as they come. */
+  lines?: true;
   summary: string;
 }
 
@@ -30,6 +33,16 @@ export const METHODS = {
     auth: true,
     stdio: true,
     summary: 'Judge a text by a rubric.',
+  },
+  judgeBatch: {
+    http: 'POST',
+    path: '/v1/judge/batch',
+    params: batchLine,
+    result: batchOutcome,
+    auth: true,
+    stdio: false,
+    lines: true,
+    summary: 'Judge many texts: one JSON object a line in, one outcome a line out, in any order.',
   },
   listRubrics: {
     http: 'GET',

@@ -47,9 +47,12 @@ function operation(name: string, method: MethodRow): JsonSchema {
     ...(method.auth ? { security: [{}, { bearer: [] }] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(method.http === 'POST'
-      ? { requestBody: { required: true, content: json(typeId(method.params)) } }
+      ? { requestBody: { required: true, content: content(typeId(method.params), method.lines) } }
       : {}),
-    responses: { 200: response('Answered.', typeId(method.result)), ...errorResponses() },
+    responses: {
+      200: { description: 'Answered.', content: content(typeId(method.result), method.lines) },
+      ...errorResponses(),
+    },
   };
 }
 
@@ -77,11 +80,12 @@ function errorResponses(): Record<string, JsonSchema> {
 
 const response = (description: string, id: string): JsonSchema => ({
   description,
-  content: json(id),
+  content: content(id),
 });
 
-const json = (id: string): JsonSchema => ({
-  'application/json': { schema: { $ref: componentRef(id) } },
+/** A body of that type; in a stream of lines, the type of each line. */
+const content = (id: string, lines = false): JsonSchema => ({
+  [lines ? 'application/x-ndjson' : 'application/json']: { schema: { $ref: componentRef(id) } },
 });
 
 function typeId(schema: z.core.$ZodType): string {

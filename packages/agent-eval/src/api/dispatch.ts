@@ -11,8 +11,11 @@ import { cleanDeep, NestedTooDeep, nearNames } from '../core/text.js';
 import type { ApiDeps, Call } from './deps.js';
 import { judge } from './judge.js';
 
+/** A stream of lines is a transport's matter: each line is a call of its own. */
+type SingleMethod = Exclude<MethodName, 'judgeBatch'>;
+
 type Handlers = {
-  [N in MethodName]: (deps: ApiDeps, params: unknown, call: Call) => Promise<unknown>;
+  [N in SingleMethod]: (deps: ApiDeps, params: unknown, call: Call) => Promise<unknown>;
 };
 
 const HANDLERS: Handlers = {
@@ -35,7 +38,7 @@ export async function dispatch(
   params: unknown,
   call: Call,
 ): Promise<unknown> {
-  if (!isMethodName(method)) throw unknownMethod(method);
+  if (!isMethodName(method) || !isSingle(method)) throw unknownMethod(method);
   const result = await HANDLERS[method](deps, cleanParams(params), call);
   const checked = METHODS[method].result.safeParse(result);
   if (!checked.success) {
@@ -44,6 +47,10 @@ export async function dispatch(
     });
   }
   return result;
+}
+
+function isSingle(method: MethodName): method is SingleMethod {
+  return Object.hasOwn(HANDLERS, method);
 }
 
 function cleanParams(params: unknown): unknown {

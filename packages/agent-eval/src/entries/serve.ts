@@ -42,6 +42,7 @@ export async function runServe(args: Arguments): Promise<number> {
     allowedHosts: settings.allowedHosts ?? [],
     bodyLimitBytes: settings.bodyLimitBytes,
     allowRequestProvider: settings.allowRequestProvider,
+    concurrency: settings.concurrency,
     accepting: () => !stop.signal.aborted,
     onFault: (error, requestId) => {
       const cause = settings.debug && error.cause instanceof Error ? `\n${error.cause.stack}` : '';

@@ -11,6 +11,7 @@ async function app(overrides: Partial<AppOptions> = {}) {
     allowedHosts: [],
     bodyLimitBytes: 1000,
     allowRequestProvider: false,
+    concurrency: 8,
     accepting: () => true,
     onFault: () => {},
     ...overrides,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import {
   AgentEvalError,
   METHODS,
@@ -10,6 +11,7 @@ import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError, dispatch } from '../api/dispatch.js';
 import type { Cancellation } from '../core/cancel.js';
 import { newId } from '../core/id.js';
+import { checkLinesType, runBatch } from './batch.js';
 import { readJsonBody } from './body.js';
 import { errorResponse } from './error-response.js';
 import { checkOrigin, checkToken, type GuardOptions, type HeaderReader } from './guards.js';
@@ -18,6 +20,8 @@ import { type MetricsSource, metricsResponse } from './metrics.js';
 export interface AppOptions extends GuardOptions {
   bodyLimitBytes: number;
   allowRequestProvider: boolean;
+  /** Lines of a batch worked on at once. */
+  concurrency: number;
   /** False once the server has been told to stop. */
   accepting: () => boolean;
   /** Told of every error that is not the caller's. */
@@ -33,8 +37,10 @@ type AppContext = Context<Bindings>;
 export function createApp(deps: ApiDeps, options: AppOptions): Hono<Bindings> {
   const app = new Hono<Bindings>();
   const started = deps.clock.monotonic();
-  for (const [name, method] of Object.entries(METHODS)) {
-    const handler = methodHandler(deps, options, name, method);
+  for (const [name, method] of Object.entries<MethodRow>(METHODS)) {
+    const handler = method.lines
+      ? linesHandler(deps, options, name)
+      : methodHandler(deps, options, name, method);
     app.on(method.http, method.path.replace(/\{(\w+)\}/g, ':$1'), handler);
   }
   app.get('/healthz', (c) =>
@@ -70,6 +76,34 @@ function methodHandler(
         return dispatch(deps, name, params, { allowProvider, cancel });
       }),
     );
+}
+
+function linesHandler(
+  deps: ApiDeps,
+  options: AppOptions,
+  name: string,
+): (c: AppContext) => Promise<Response> {
+  return (c) =>
+    counted(name, options, () =>
+      answer(c, options, true, async (requestId) => {
+        checkLinesType(headerReader(c)('content-type'));
+        const { incoming, outgoing } = bindings(c) ?? {};
+        if (incoming === undefined || outgoing === undefined) throw noSocket();
+        await runBatch(incoming, outgoing, requestId, {
+          deps,
+          allowProvider: options.allowRequestProvider,
+          lineLimitBytes: options.bodyLimitBytes,
+          concurrency: options.concurrency,
+          accepting: options.accepting,
+          onFault: (error) => options.onFault(error, requestId),
+        });
+        return RESPONSE_ALREADY_SENT;
+      }),
+    );
+}
+
+function noSocket(): AgentEvalError {
+  return new AgentEvalError('internal_error', 'A batch needs a connection to answer on.');
 }
 
 async function counted(

@@ -25,7 +25,11 @@ export async function listen(
   app: { fetch: Parameters<typeof getRequestListener>[0] },
   options: ListenOptions,
 ): Promise<Listening> {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, getRequestListener(app.fetch));
+  const server = createServer(
+    // A batch may take as long to send as its judgements take.
+    { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 },
+    getRequestListener(app.fetch),
+  );
   let inFlight = 0;
   let onIdle: (() => void) | undefined;
   server.on('request', (_request, response) => {

@@ -2,8 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
 import { cancellationOf } from '../core/cancel.js';
-import { lineText, untilStopped } from './lines.js';
-import { lineWriter } from './output.js';
+import { lineWriter } from '../core/line-writer.js';
+import { lineText, untilStopped } from '../core/lines.js';
 import { type Answer, answerOf } from './session.js';
 
 /** Largest input of a one-shot call. */

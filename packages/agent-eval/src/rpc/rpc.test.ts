@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { ApiDeps } from '../api/deps.js';
 import { resolveSettings } from '../config/resolve.js';
 import { systemClock } from '../core/clock.js';
+import { readLines } from '../core/lines.js';
 import { composeEngine } from '../entries/compose.js';
 import { VERSION_INFO } from '../entries/version-info.js';
 import { runBatch } from './batch.js';
-import { readLines } from './lines.js';
 import { runOneShot } from './one-shot.js';
 import { runSession } from './session.js';
 

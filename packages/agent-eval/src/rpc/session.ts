@@ -11,8 +11,8 @@ import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError, dispatch } from '../api/dispatch.js';
 import { type Cancellation, Canceller } from '../core/cancel.js';
 import type { Clock } from '../core/clock.js';
-import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from './lines.js';
-import { type LineWriter, lineWriter } from './output.js';
+import { type LineWriter, lineWriter } from '../core/line-writer.js';
+import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from '../core/lines.js';
 
 type RequestId = string | number;
 

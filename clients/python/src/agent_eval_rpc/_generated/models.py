@@ -11,84 +11,6 @@ from agent_eval_rpc._base import Boolean, Integer, JsonObject, Number, RequestMo
 from agent_eval_rpc._rubric import RubricBase
 
 
-class Check(RequestModel):
-    """One narrow yes/no question about the content."""
-
-    question: Annotated[Text, Field(min_length=1)]
-    """The question, answerable with yes or no."""
-
-    expect: Literal["yes", "no"]
-    """The answer that speaks for the dimension or pattern."""
-
-    weight: Annotated[Number, Field(ge=0)] = 1.0
-    """Share of this question among its siblings."""
-
-
-class CheckAnswer(WireModel):
-    """How one yes/no question was answered."""
-
-    question: str
-    """The question."""
-
-    expect: Literal["yes", "no"]
-    """The answer that speaks for the dimension."""
-
-    p: Annotated[float, Field(ge=0, le=1)]
-    """Probability of the expected answer, 0 to 1."""
-
-
-class EmptyRequest(RequestModel):
-    """No parameters."""
-
-
-class ErrorBody(WireModel):
-    """Why a request failed."""
-
-    code: str
-    """One of the codes of the error table."""
-
-    message: str
-    """What happened and what to do next."""
-
-    details: dict[str, Any]
-    """Facts for programs, by code."""
-
-
-class ErrorEnvelope(WireModel):
-    """The shape of every error."""
-
-    error: ErrorBody
-
-
-class FailureMode(RequestModel):
-    """A negative pattern the judge looks for."""
-
-    id: Annotated[Text, Field(pattern=r"^[^\u0000-\u001f\u007f-\u009f]{1,128}$")]
-    """Name of the pattern, unique in its list: 1 to 128 characters, no control characters."""
-
-    description: Text
-    """How to recognise it."""
-
-    checks: Annotated[list[Check], Field(min_length=1, max_length=50)] | None = None
-    """Yes/no questions that answer for it when scoring by checks."""
-
-
-class GetRubricRequest(RequestModel):
-    """Which rubric to show."""
-
-    name: Annotated[Text, Field(min_length=1)]
-    """Name of the rubric."""
-
-
-class Health(WireModel):
-    """The server answers."""
-
-    status: Literal["ok"]
-
-    uptime_sec: Annotated[float, Field(ge=0)]
-    """Seconds since the server started."""
-
-
 class ProviderChoice(RequestModel):
     """The model endpoint for this request alone.
 
@@ -125,8 +47,8 @@ class ProviderChoice(RequestModel):
         def __init__(self, **data: Any) -> None: ...
 
 
-class JudgeByName(RequestModel):
-    """Judge with a rubric that the engine knows by name."""
+class BatchLineByName(RequestModel):
+    """One judgement of a batch, with a rubric that the engine knows by name."""
 
     rubric_name: Annotated[Text, Field(min_length=1)]
     """Name of a rubric of the engine."""
@@ -171,6 +93,22 @@ class JudgeByName(RequestModel):
     provider: ProviderChoice | None = None
     """The model endpoint for this request alone."""
 
+    id: Annotated[Text, Field(max_length=256)] | Integer | None = None
+    """Given back with the outcome."""
+
+
+class Check(RequestModel):
+    """One narrow yes/no question about the content."""
+
+    question: Annotated[Text, Field(min_length=1)]
+    """The question, answerable with yes or no."""
+
+    expect: Literal["yes", "no"]
+    """The answer that speaks for the dimension or pattern."""
+
+    weight: Annotated[Number, Field(ge=0)] = 1.0
+    """Share of this question among its siblings."""
+
 
 class RubricDimension(RequestModel):
     """One scored quality of the content."""
@@ -189,6 +127,19 @@ class RubricDimension(RequestModel):
 
     max: Number = 1.0
     """Highest score of the scale; above min."""
+
+    checks: Annotated[list[Check], Field(min_length=1, max_length=50)] | None = None
+    """Yes/no questions that answer for it when scoring by checks."""
+
+
+class FailureMode(RequestModel):
+    """A negative pattern the judge looks for."""
+
+    id: Annotated[Text, Field(pattern=r"^[^\u0000-\u001f\u007f-\u009f]{1,128}$")]
+    """Name of the pattern, unique in its list: 1 to 128 characters, no control characters."""
+
+    description: Text
+    """How to recognise it."""
 
     checks: Annotated[list[Check], Field(min_length=1, max_length=50)] | None = None
     """Yes/no questions that answer for it when scoring by checks."""
@@ -255,8 +206,8 @@ class Rubric(RubricBase):
         def __init__(self, **data: Any) -> None: ...
 
 
-class JudgeByRubric(RequestModel):
-    """Judge with the rubric that the request carries."""
+class BatchLineByRubric(RequestModel):
+    """One judgement of a batch, with the rubric that the line carries."""
 
     rubric: Rubric
 
@@ -300,9 +251,12 @@ class JudgeByRubric(RequestModel):
     provider: ProviderChoice | None = None
     """The model endpoint for this request alone."""
 
+    id: Annotated[Text, Field(max_length=256)] | Integer | None = None
+    """Given back with the outcome."""
 
-JudgeRequest = JudgeByName | JudgeByRubric
-"""A judgement to make: exactly one of `rubricName` and `rubric`."""
+
+BatchLine = BatchLineByName | BatchLineByRubric
+"""One line of a batch: a judge request, and an id of your own where you want one."""
 
 
 class Usage(WireModel):
@@ -319,6 +273,19 @@ class Usage(WireModel):
 
     cost_usd: Annotated[float, Field(ge=0)] | None
     """Cost in US dollars; null when the price is unknown."""
+
+
+class CheckAnswer(WireModel):
+    """How one yes/no question was answered."""
+
+    question: str
+    """The question."""
+
+    expect: Literal["yes", "no"]
+    """The answer that speaks for the dimension."""
+
+    p: Annotated[float, Field(ge=0, le=1)]
+    """Probability of the expected answer, 0 to 1."""
 
 
 class JudgeResult(WireModel):
@@ -380,6 +347,174 @@ class JudgeResult(WireModel):
 
     raw: str | None = None
     """Text of the model reply, when asked for."""
+
+
+class BatchScored(WireModel):
+    """A line that got a verdict."""
+
+    index: Annotated[int, Field(ge=0)]
+    """Which line this is about; blank lines are not counted."""
+
+    id: Annotated[str, Field(max_length=256)] | int | None = None
+    """Given back with the outcome."""
+
+    outcome: Literal["scored"]
+
+    result: JudgeResult
+
+
+class ErrorBody(WireModel):
+    """Why a request failed."""
+
+    code: str
+    """One of the codes of the error table."""
+
+    message: str
+    """What happened and what to do next."""
+
+    details: dict[str, Any]
+    """Facts for programs, by code."""
+
+
+class BatchUnscored(WireModel):
+    """A line that got none, and why."""
+
+    index: Annotated[int, Field(ge=0)]
+    """Which line this is about; blank lines are not counted."""
+
+    id: Annotated[str, Field(max_length=256)] | int | None = None
+    """Given back with the outcome."""
+
+    outcome: Literal["unscored"]
+
+    error: ErrorBody
+
+
+BatchOutcome = BatchScored | BatchUnscored
+"""What became of one line of a batch; every line has exactly one."""
+
+
+class EmptyRequest(RequestModel):
+    """No parameters."""
+
+
+class ErrorEnvelope(WireModel):
+    """The shape of every error."""
+
+    error: ErrorBody
+
+
+class GetRubricRequest(RequestModel):
+    """Which rubric to show."""
+
+    name: Annotated[Text, Field(min_length=1)]
+    """Name of the rubric."""
+
+
+class Health(WireModel):
+    """The server answers."""
+
+    status: Literal["ok"]
+
+    uptime_sec: Annotated[float, Field(ge=0)]
+    """Seconds since the server started."""
+
+
+class JudgeByName(RequestModel):
+    """Judge with a rubric that the engine knows by name."""
+
+    rubric_name: Annotated[Text, Field(min_length=1)]
+    """Name of a rubric of the engine."""
+
+    content: Annotated[Text, Field(min_length=1)]
+    """The text to judge."""
+
+    context: JsonObject | None = None
+    """Shown to the judge beside the content.
+
+    Customary keys: question, source, reference, metadata.
+    """
+
+    model: Annotated[Text, Field(min_length=1)] | None = None
+    """Model to ask instead of the configured one."""
+
+    score_mode: Literal["text", "checks"] | None = None
+    """"text": the model gives scores; "checks": it answers the yes/no questions of the rubric."""
+
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    """Sampling temperature; default 0."""
+
+    seed: Integer | None = None
+    """Sampling seed, for endpoints that take one."""
+
+    max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
+    """Limit on the tokens of the reply."""
+
+    timeout_ms: Annotated[Integer, Field(ge=1, le=86400000)] | None = None
+    """Deadline of the whole judgement in milliseconds; default 180000."""
+
+    cache: Literal["use", "bypass", "refresh"] | None = None
+    """"use": a remembered verdict will do (default).
+
+    "bypass": neither read nor remember; "refresh": ask anew and remember. Without a cache it
+    changes nothing.
+    """
+
+    include_raw: Boolean | None = None
+    """Return the text of the model reply as `raw`."""
+
+    provider: ProviderChoice | None = None
+    """The model endpoint for this request alone."""
+
+
+class JudgeByRubric(RequestModel):
+    """Judge with the rubric that the request carries."""
+
+    rubric: Rubric
+
+    content: Annotated[Text, Field(min_length=1)]
+    """The text to judge."""
+
+    context: JsonObject | None = None
+    """Shown to the judge beside the content.
+
+    Customary keys: question, source, reference, metadata.
+    """
+
+    model: Annotated[Text, Field(min_length=1)] | None = None
+    """Model to ask instead of the configured one."""
+
+    score_mode: Literal["text", "checks"] | None = None
+    """"text": the model gives scores; "checks": it answers the yes/no questions of the rubric."""
+
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    """Sampling temperature; default 0."""
+
+    seed: Integer | None = None
+    """Sampling seed, for endpoints that take one."""
+
+    max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
+    """Limit on the tokens of the reply."""
+
+    timeout_ms: Annotated[Integer, Field(ge=1, le=86400000)] | None = None
+    """Deadline of the whole judgement in milliseconds; default 180000."""
+
+    cache: Literal["use", "bypass", "refresh"] | None = None
+    """"use": a remembered verdict will do (default).
+
+    "bypass": neither read nor remember; "refresh": ask anew and remember. Without a cache it
+    changes nothing.
+    """
+
+    include_raw: Boolean | None = None
+    """Return the text of the model reply as `raw`."""
+
+    provider: ProviderChoice | None = None
+    """The model endpoint for this request alone."""
+
+
+JudgeRequest = JudgeByName | JudgeByRubric
+"""A judgement to make: exactly one of `rubricName` and `rubric`."""
 
 
 class RubricDetail(WireModel):

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { soon } from '../core/clock.js';
+import { soon } from './clock.js';
 
 /** Where protocol lines go. */
 export interface LineWriter {
