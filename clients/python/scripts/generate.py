@@ -260,10 +260,15 @@ class Models:
 
 def methods_source(table: Schema, schemas: dict[str, Schema]) -> str:
     """Writes methods.py."""
-    results = sorted({method["result"] for method in table["methods"]})
+    results = sorted({method["result"] for method in table["methods"] if not method["lines"]})
     rows, names = "", []
     for method in table["methods"]:
         name = snake(method["name"]).upper()
+        if method["lines"]:
+            where = [f"name={quoted(method['name'])}", f"path={quoted(method['path'])}"]
+            rows += call(f"{name}: Final = LinesMethod", where, "", "")
+            rows += docstring(method["summary"], "") + "\n"
+            continue
         names.append(name)
         params = schemas[method["params"]]
         branches = [params, *(schemas[Models._ref(one)] for one in params.get("anyOf", []))]
@@ -282,7 +287,7 @@ def methods_source(table: Schema, schemas: dict[str, Schema]) -> str:
         HEADER.format("The method table.")
         + "\nfrom typing import Any, Final\n"
         + f"\nfrom agent_eval_rpc._generated.models import {', '.join(results)}\n"
-        + "from agent_eval_rpc._method import Method\n"
+        + "from agent_eval_rpc._method import LinesMethod, Method\n"
         + f"\nPACKAGE: Final = {quoted(table['package'])}\n"
         + f"WIRE_VERSION: Final = {quoted(table['wireVersion'])}\n\n"
         + rows

@@ -87,3 +87,19 @@ def test_tasks_get_right_answers_and_leave_nothing(options: dict[str, str]) -> N
 
     assert asyncio.run(main()) == 1
     assert left_over() == before
+
+
+def test_judge_many_keeps_memory_flat(options: dict[str, str]) -> None:
+    process = psutil.Process()
+    items = 20_000
+    with Client(**options) as client:  # type: ignore[arg-type]
+        run = client.judge_many((f"text {i}" for i in range(items)), rubric=QUALITY)
+        early = 0
+        count = 0
+        for outcome in run:
+            assert outcome.index == count
+            count += 1
+            if count == items // 4:
+                early = process.memory_info().rss
+        assert count == items
+        assert process.memory_info().rss - early < 20 * 1024 * 1024

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent_eval_rpc._version import __version__
 
 if TYPE_CHECKING:
+    from agent_eval_rpc._many.outcome import JudgeOutcome
     from agent_eval_rpc._transports.base import AsyncTransport, Transport
     from agent_eval_rpc.async_client import AsyncClient
     from agent_eval_rpc.client import Client
@@ -53,6 +54,7 @@ _HOMES = {
     "DeadlineExceededError": "errors",
     "FailureMode": "models",
     "JudgeError": "errors",
+    "JudgeOutcome": "_many.outcome",
     "JudgeResult": "models",
     "ProviderChoice": "models",
     "ProviderError": "errors",
@@ -84,6 +86,7 @@ __all__ = [
     "DeadlineExceededError",
     "FailureMode",
     "JudgeError",
+    "JudgeOutcome",
     "JudgeResult",
     "ProviderChoice",
     "ProviderError",

@@ -25,3 +25,16 @@ class Method(Generic[ResultT]):
     path: str
     result: type[ResultT]
     takes_timeout: bool
+
+
+@dataclass(frozen=True)
+class LinesMethod:
+    """A method that takes and gives lines of JSON, over HTTP.
+
+    Attributes:
+        name: Its name.
+        path: HTTP path, for POST.
+    """
+
+    name: str
+    path: str

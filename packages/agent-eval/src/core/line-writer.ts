@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { soon } from './clock.js';
 
@@ -30,11 +29,9 @@ export function lineWriter(output: Writable): LineWriter {
     queued = [];
     if (gone) return;
     if (!output.write(text) && blocked === null) {
-      blocked = Promise.race([once(output, 'drain'), once(output, 'close')])
-        .catch(onGone)
-        .finally(() => {
-          blocked = null;
-        });
+      blocked = drained(output).then(() => {
+        blocked = null;
+      });
     }
   };
   return {
@@ -52,4 +49,17 @@ export function lineWriter(output: Writable): LineWriter {
     },
     closed: () => gone,
   };
+}
+
+/** Resolves when the reader has caught up or is gone; leaves no listener behind. */
+function drained(output: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      output.off('drain', done);
+      output.off('close', done);
+      resolve();
+    };
+    output.once('drain', done);
+    output.once('close', done);
+  });
 }

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 import httpx
@@ -54,6 +54,28 @@ class HttpTransport:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _translate(error, self._settings, timeout_s) from error
         return _read(response, content)
+
+    def lines(self, path: str, body: bytes, timeout_s: float) -> Iterator[str]:
+        """Sends lines of JSON and gives those of the answer as they come.
+
+        Args:
+            path: Where to.
+            body: The lines.
+            timeout_s: How long the next line may take.
+
+        Raises:
+            AgentEvalError: The engine refused, could not be reached, or went away.
+        """
+        client = self._connect()
+        try:
+            with client.stream(**_lines_request(path, body, timeout_s)) as response:
+                if response.status_code != 200:
+                    content = response.read()
+                    retry_after = response.headers.get("retry-after")
+                    raise http_error(response.status_code, content, retry_after)
+                yield from response.iter_lines()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _translate(error, self._settings, timeout_s) from error
 
     def probe(self, timeout_s: float) -> AgentEvalError | None:
         """Asks for the version once; gives the reason why the server is not one to talk to.
@@ -126,6 +148,20 @@ class AsyncHttpTransport:
         except (httpx.HTTPError, httpx.InvalidURL, asyncio.TimeoutError) as error:
             raise _translate(error, self._settings, timeout_s) from error
         return _read(response, response.content)
+
+    async def lines(self, path: str, body: bytes, timeout_s: float) -> AsyncIterator[str]:
+        """Sends lines of JSON and gives those of the answer as they come."""
+        client = await self._connect()
+        try:
+            async with client.stream(**_lines_request(path, body, timeout_s)) as response:
+                if response.status_code != 200:
+                    content = await response.aread()
+                    retry_after = response.headers.get("retry-after")
+                    raise http_error(response.status_code, content, retry_after)
+                async for line in response.aiter_lines():
+                    yield line
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _translate(error, self._settings, timeout_s) from error
 
     async def aclose(self) -> None:
         """Closes the connections."""
@@ -209,6 +245,16 @@ def _request(method: str, params: dict[str, Any], timeout_s: float) -> dict[str,
         request["content"] = encode(body)
         request["headers"] = {"content-type": "application/json"}
     return request
+
+
+def _lines_request(path: str, body: bytes, timeout_s: float) -> dict[str, Any]:
+    return {
+        "method": "POST",
+        "url": path,
+        "content": body,
+        "headers": {"content-type": "application/x-ndjson", "accept": "application/x-ndjson"},
+        "timeout": httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s), pool=None),
+    }
 
 
 def _whole(response: httpx.Response, deadline: Deadline) -> bytes:
