@@ -21,9 +21,7 @@ const completion = (message) =>
     object: 'chat.completion',
     created: 0,
     model: 'fake-model',
-    choices: [
-      { index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' },
-    ],
+    choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 400, completion_tokens: 60, total_tokens: 460 },
   });
 const json = (value) => completion({ content: JSON.stringify(value) });

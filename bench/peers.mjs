@@ -5,7 +5,15 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { cleanEnvironment, cpuMs, pathTo, row, startEngine, startProvider, table } from './processes.mjs';
+import {
+  cleanEnvironment,
+  cpuMs,
+  pathTo,
+  row,
+  startEngine,
+  startProvider,
+  table,
+} from './processes.mjs';
 
 const IN_FLIGHT = 64;
 const WARM_UP = 256;
@@ -146,10 +154,14 @@ const rows = results.flatMap(({ peer, result }) => [
 ]);
 if (ours !== undefined) {
   if (ideal !== undefined) {
-    rows.push(row(`ours against the ideal ${ideal}/s`, ours.perSecond / ideal, 'times', { atLeast: 0.9 }));
+    rows.push(
+      row(`ours against the ideal ${ideal}/s`, ours.perSecond / ideal, 'times', { atLeast: 0.9 }),
+    );
   }
   if (best > 0) {
-    rows.push(row('ours against the fastest other', ours.perSecond / best, 'times', { atLeast: 1 }));
+    rows.push(
+      row('ours against the fastest other', ours.perSecond / best, 'times', { atLeast: 1 }),
+    );
   }
 }
 console.log(values.json ? JSON.stringify(rows) : table(rows));

@@ -29,6 +29,7 @@ PYTHON = {
     "judge_anti_slop.py": ["0.8", "buyer_quality", "judged over subprocess"],
     "inline_rubric.py": ["0.80 by commit-message@sha256-rfc8785:"],
     "async_many.py": ["mean 0.800 over 20 texts", "0 unscored"],
+    "judge_many.py": ["mean 0.800 over 150 texts", "{'budget_exceeded': 50}"],
     "demo.py": ["good      0.80", "Judged by fake-model", "AGENT_EVAL_LLM_MODEL"],
 }
 

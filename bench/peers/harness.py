@@ -1,4 +1,4 @@
-"""What the peers' benchmarks share: so many judgements, so many in flight, one line of JSON at the end."""
+"""What the peers' benchmarks share: the texts, the clock, and one line of JSON at the end."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def options() -> argparse.Namespace:
 def text(number: int) -> str:
     """A text to judge; no two are alike, so that no cache answers."""
     return (
-        f"Note {number}: the retry queue drops a job after 4 attempts. We moved the counter into the job "
-        "row, so a worker that restarts no longer forgets it; the nightly import went from 31 lost rows to none."
+        f"Note {number}: the retry queue drops a job after 4 attempts. We moved the counter into "
+        "the job row, so a worker that restarts no longer forgets it; the nightly import went "
+        "from 31 lost rows to none."
     )
 
 
@@ -57,7 +58,7 @@ async def _series(judge: Judge, first: int, calls: int, in_flight: int) -> None:
 
 
 def run(make_judge: Callable[[str], Judge]) -> None:
-    """Measures a judge that is an async function of a text and returns its score, above 0 and at most 1."""
+    """Measures a judge: an async function of a text that gives a score above 0, at most 1."""
     given = options()
 
     async def measure() -> None:

@@ -1,18 +1,19 @@
-"""Inspect AI: an evaluation whose samples are graded by `model_graded_qa`, with nothing to solve."""
+"""Inspect AI: an evaluation graded by `model_graded_qa`, with nothing to solve."""
 
 import tempfile
 import time
 
 import harness
-from inspect_ai import Task, eval
+from inspect_ai import Task
+from inspect_ai import eval as evaluate
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.scorer import model_graded_qa
-from inspect_ai.solver import Generate, TaskState, solver
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 
 @solver
-def given():
+def given() -> Solver:
     """Takes the text to grade from the sample instead of asking a model for one."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -34,7 +35,7 @@ def grade(url: str, first: int, calls: int, in_flight: int) -> None:
         scorer=model_graded_qa(model=judge),
     )
     with tempfile.TemporaryDirectory() as logs:
-        (log,) = eval(
+        (log,) = evaluate(
             task,
             model=judge,
             log_dir=logs,
