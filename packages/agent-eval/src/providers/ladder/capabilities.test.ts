@@ -84,6 +84,12 @@ describe('what calls learn together', () => {
     const patient = memory.probe(REQUEST);
     await patient.wait(NEVER);
     expect(patient.mayGo()).toBe(false);
+    const late = memory.probe(REQUEST);
+    const waited = late.wait(NEVER);
+    patient.shape();
+    patient.answered();
+    expect(late.mayGo()).toBe(true);
+    await waited;
   });
 
   it('wakes one after another when the leading call ends without an answer', async () => {

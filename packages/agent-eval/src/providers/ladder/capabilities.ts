@@ -100,6 +100,8 @@ export class Probe {
     const known = this.#knowledge;
     if (this.#own === null && known.shape === this.#sent) known.proven |= this.#features;
     this.end();
+    // It may have gone out without leading, and then others wait for nothing any more.
+    if (known.held.size > 0) wake(known);
   }
 
   /** Learns from a refusal. False when nothing is left to leave out. */
