@@ -4,17 +4,17 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent_eval_rpc._generated.methods import JUDGE, JUDGE_BATCH
 from agent_eval_rpc._many import tasks
-from agent_eval_rpc._many.lines import SLICE
+from agent_eval_rpc._many.arguments import ManyArguments, ManyRun, prepare
+from agent_eval_rpc._many.lines import SLICE, SLICES
 from agent_eval_rpc._many.outcome import JudgeOutcome
-from agent_eval_rpc._many.plan import Entry, ManyOptions, Plan, Reader
-from agent_eval_rpc._many.progress import Bar, Progress
+from agent_eval_rpc._many.plan import Entry
 from agent_eval_rpc._method import ResultT
 from agent_eval_rpc._options import Options, Tries
 from agent_eval_rpc._protocol import (
@@ -26,7 +26,7 @@ from agent_eval_rpc._protocol import (
     read_result,
     version_call,
 )
-from agent_eval_rpc._settings import Settings, check_timeout
+from agent_eval_rpc._settings import Settings
 from agent_eval_rpc._transports import forks
 from agent_eval_rpc._transports.auto import choose
 from agent_eval_rpc._transports.base import HTTP_CALLS, STDIO_CALLS, AsyncTransport
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, Iterable
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from agent_eval_rpc.models import (
         JudgeResult,
@@ -129,100 +129,40 @@ class AsyncClient:
         }
         return await self._call(judge_call(options), timeout_s)
 
-    def judge_many(  # noqa: PLR0913 - the options of a judgement, and of a run
+    def judge_many(
         self,
         items: "Iterable[object] | AsyncIterable[object]",
-        *,
-        rubric_name: str | None = None,
-        rubric: "Rubric | None" = None,
-        context: Mapping[str, Any] | None = None,
-        model: str | None = None,
-        score_mode: Literal["text", "checks"] | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-        timeout_s: float | None = None,
-        cache: Literal["use", "bypass", "refresh"] | None = None,
-        ordered: bool = True,
-        concurrency: int = 64,
-        on_error: Literal["raise", "return"] = "raise",
-        max_cost_usd: float | None = None,
-        max_calls: int | None = None,
-        max_unscored: "int | float | None" = None,
-        progress: "Progress" = None,
+        **arguments: "Unpack[ManyArguments]",
     ) -> "AsyncGenerator[JudgeOutcome, None]":
         """Judges many texts; gives an outcome for each, and takes items only as it needs them.
 
-        Options of a judgement hold for every item; an item that is a mapping may have its own, and
-        an ``"id"``. The order of calls is the engine's; memory does not grow with the items.
-
         Args:
-            items: Texts, mappings with ``content``, or request models; any iterable, async
+            items: Texts, mappings with ``content``, or request models; any iterable, asynchronous
                 ones too.
-            rubric_name: Name of a rubric of the engine.
-            rubric: A rubric of your own.
-            context: Shown to the judge beside each text.
-            model: Model to ask instead of the configured one.
-            score_mode: ``"text"`` or ``"checks"``.
-            temperature: Sampling temperature; default 0.
-            seed: Sampling seed, for endpoints that take one.
-            max_tokens: Limit on the tokens of a reply.
-            timeout_s: Deadline of each judgement instead of the client's.
-            cache: ``"use"``, ``"bypass"`` or ``"refresh"``.
-            ordered: Give outcomes in the order of the items; False gives each as it is done.
-            concurrency: Calls at once over stdio; a server limits them itself.
-            on_error: ``"raise"`` ends the run with the first error, ``"return"`` gives it in its
-                outcome.
-            max_cost_usd: Money to spend; what it does not cover comes back unscored as
-                ``budget_exceeded``. What is in flight when it is reached is still paid. Needs a
-                model with a known price, or ``max_calls`` too.
-            max_calls: Items to send at most; the rest comes back as ``budget_exceeded``.
-            max_unscored: Ends the run when more items than this are unscored, or, below 1, a
-                greater share of them.
-            progress: A bar on stderr, by default where that is a terminal and tqdm is installed;
-                or a function of items finished, items unscored and dollars spent.
+            **arguments: As for ``Client.judge_many``.
 
         Raises:
             ValidationError: An option is wrong, or ``max_cost_usd`` cannot be kept.
             JudgeError: More than ``max_unscored`` items are unscored.
             AgentEvalError: The error of an item, with ``on_error="raise"``.
         """
-        common = {
-            "rubric_name": rubric_name,
-            "rubric": rubric,
-            "context": context,
-            "model": model,
-            "score_mode": score_mode,
-            "temperature": temperature,
-            "seed": seed,
-            "max_tokens": max_tokens,
-            "cache": cache,
-        }
-        options = ManyOptions(ordered, concurrency, on_error, max_cost_usd, max_calls, max_unscored)
-        total = len(items) if isinstance(items, Sized) else None
-        return self._many(items, options, Reader(common), timeout_s, Bar(progress, total))
+        return self._many(prepare(items, arguments))
 
-    async def _many(
-        self,
-        items: "Iterable[object] | AsyncIterable[object]",
-        options: ManyOptions,
-        reader: Reader,
-        timeout_s: float | None,
-        bar: Bar,
-    ) -> "AsyncGenerator[JudgeOutcome, None]":
+    async def _many(self, run: ManyRun) -> "AsyncGenerator[JudgeOutcome, None]":
         line = await self._connect()
-        each_s = self._settings.timeout_s if timeout_s is None else check_timeout(timeout_s)
+        each_s = self._settings.timeout_s if run.timeout_s is None else run.timeout_s
         lines = getattr(line.via, "lines", None) if line.kind == "http" else None
         sliced = lines is not None and JUDGE_BATCH.name in (await self.version()).api_surface
         if sliced:
             retries = self._settings.max_retries
             send = tasks.in_slices(cast("tasks.Lines", lines), each_s, retries)
         else:
-            judge = partial(self._outcome, timeout_s=timeout_s)
-            send = tasks.one_by_one(judge, options.concurrency)
-        run = tasks.run(items, Plan(options, reader, SLICE if sliced else 1), send, bar)
-        async with aclosing(run):
-            async for outcome in run:
+            judge = partial(self._outcome, timeout_s=each_s)
+            send = tasks.one_by_one(judge, run.options.concurrency)
+        parallel = SLICES if sliced else run.options.concurrency
+        outcomes = tasks.run(run.items, run.plan(SLICE if sliced else 1), send, parallel, run.bar())
+        async with aclosing(outcomes):
+            async for outcome in outcomes:
                 yield outcome
 
     async def _outcome(self, entry: Entry, timeout_s: float | None) -> JudgeOutcome:

@@ -4,16 +4,16 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent_eval_rpc._generated.methods import JUDGE, JUDGE_BATCH
 from agent_eval_rpc._many import threads
-from agent_eval_rpc._many.lines import SLICE
+from agent_eval_rpc._many.arguments import ManyArguments, ManyRun, prepare
+from agent_eval_rpc._many.lines import SLICE, SLICES
 from agent_eval_rpc._many.outcome import JudgeOutcome
-from agent_eval_rpc._many.plan import Entry, ManyOptions, Plan, Reader
-from agent_eval_rpc._many.progress import Bar, Progress
+from agent_eval_rpc._many.plan import Entry
 from agent_eval_rpc._method import ResultT
 from agent_eval_rpc._options import Options, Tries
 from agent_eval_rpc._protocol import (
@@ -25,7 +25,6 @@ from agent_eval_rpc._protocol import (
     read_result,
     version_call,
 )
-from agent_eval_rpc._settings import check_timeout
 from agent_eval_rpc._transports import forks
 from agent_eval_rpc._transports.auto import Choice, choose
 from agent_eval_rpc._transports.base import HTTP_CALLS, STDIO_CALLS, Transport
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from agent_eval_rpc.models import (
         JudgeResult,
@@ -152,99 +151,53 @@ class Client:
         }
         return self._call(judge_call(options), timeout_s)
 
-    def judge_many(  # noqa: PLR0913 - the options of a judgement, and of a run
-        self,
-        items: "Iterable[object]",
-        *,
-        rubric_name: str | None = None,
-        rubric: "Rubric | None" = None,
-        context: Mapping[str, Any] | None = None,
-        model: str | None = None,
-        score_mode: Literal["text", "checks"] | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-        timeout_s: float | None = None,
-        cache: Literal["use", "bypass", "refresh"] | None = None,
-        ordered: bool = True,
-        concurrency: int = 64,
-        on_error: Literal["raise", "return"] = "raise",
-        max_cost_usd: float | None = None,
-        max_calls: int | None = None,
-        max_unscored: "int | float | None" = None,
-        progress: "Progress" = None,
+    def judge_many(
+        self, items: "Iterable[object]", **arguments: "Unpack[ManyArguments]"
     ) -> "Generator[JudgeOutcome, None, None]":
         """Judges many texts; gives an outcome for each, and takes items only as it needs them.
 
         Options of a judgement hold for every item; an item that is a mapping may have its own, and
-        an ``"id"``. The order of calls is the engine's; memory does not grow with the items.
+        an ``"id"``. Memory does not grow with the items.
 
         Args:
             items: Texts, mappings with ``content``, or request models; any iterable.
-            rubric_name: Name of a rubric of the engine.
-            rubric: A rubric of your own.
-            context: Shown to the judge beside each text.
-            model: Model to ask instead of the configured one.
-            score_mode: ``"text"`` or ``"checks"``.
-            temperature: Sampling temperature; default 0.
-            seed: Sampling seed, for endpoints that take one.
-            max_tokens: Limit on the tokens of a reply.
-            timeout_s: Deadline of each judgement instead of the client's.
-            cache: ``"use"``, ``"bypass"`` or ``"refresh"``.
-            ordered: Give outcomes in the order of the items; False gives each as it is done.
-            concurrency: Calls at once over stdio; a server limits them itself.
-            on_error: ``"raise"`` ends the run with the first error, ``"return"`` gives it in its
-                outcome.
-            max_cost_usd: Money to spend; what it does not cover comes back unscored as
-                ``budget_exceeded``. What is in flight when it is reached is still paid. Needs a
-                model with a known price, or ``max_calls`` too.
-            max_calls: Items to send at most; the rest comes back as ``budget_exceeded``.
-            max_unscored: Ends the run when more items than this are unscored, or, below 1, a
-                greater share of them.
-            progress: A bar on stderr, by default where that is a terminal and tqdm is installed;
-                or a function of items finished, items unscored and dollars spent.
+            **arguments: ``rubric_name``, ``rubric``, ``context``, ``model``, ``score_mode``,
+                ``temperature``, ``seed``, ``max_tokens``, ``cache`` and ``timeout_s`` as for
+                ``judge``, and
+
+                - ``ordered`` (True): outcomes in the order of the items; False gives each as it is
+                  done.
+                - ``on_error`` (``"raise"``): the first error ends the run; ``"return"`` gives it in
+                  its outcome.
+                - ``max_calls``: items to send at most; the rest comes back unscored, as
+                  ``budget_exceeded``.
+                - ``max_cost_usd``: money to spend; the rest likewise. What is in flight when it is
+                  spent is still paid. Needs a model with a known price, or ``max_calls`` too.
+                - ``max_unscored``: ends the run when more items than this are unscored, or, below
+                  1, a greater share of them.
+                - ``concurrency`` (64): calls at once over stdio; a server limits them itself.
+                - ``progress``: a bar on stderr, by default where that is a terminal and tqdm is
+                  installed; or a function of items finished, items unscored and dollars spent.
 
         Raises:
             ValidationError: An option is wrong, or ``max_cost_usd`` cannot be kept.
             JudgeError: More than ``max_unscored`` items are unscored.
             AgentEvalError: The error of an item, with ``on_error="raise"``.
         """
-        common = {
-            "rubric_name": rubric_name,
-            "rubric": rubric,
-            "context": context,
-            "model": model,
-            "score_mode": score_mode,
-            "temperature": temperature,
-            "seed": seed,
-            "max_tokens": max_tokens,
-            "cache": cache,
-        }
-        options = ManyOptions(ordered, concurrency, on_error, max_cost_usd, max_calls, max_unscored)
-        total = len(items) if isinstance(items, Sized) else None
-        return self._many(items, options, Reader(common), timeout_s, Bar(progress, total))
+        return self._many(prepare(items, arguments))
 
-    def _many(
-        self,
-        items: "Iterable[object]",
-        options: ManyOptions,
-        reader: Reader,
-        timeout_s: float | None,
-        bar: Bar,
-    ) -> "Generator[JudgeOutcome, None, None]":
+    def _many(self, run: ManyRun) -> "Generator[JudgeOutcome, None, None]":
         line = self._connect()
-        each_s = self._settings.timeout_s if timeout_s is None else check_timeout(timeout_s)
+        each_s = self._settings.timeout_s if run.timeout_s is None else run.timeout_s
         send = getattr(line.via, "lines", None) if line.kind == "http" else None
         sliced = send is not None and JUDGE_BATCH.name in self.version().api_surface
         if sliced:
             cut = threads.in_slices(cast("threads.Send", send), each_s, self._settings.max_retries)
         else:
-            cut = threads.one_by_one(partial(self._outcome, timeout_s=timeout_s))
-        workers = threads.workers_for(
-            sliced=sliced, concurrency=options.concurrency, limit=line.limit
-        )
-        plan = Plan(options, reader, SLICE if sliced else 1)
-        yield from threads.run(items, plan, cut, workers, bar)
+            cut = threads.one_by_one(partial(self._outcome, timeout_s=each_s))
+        workers = SLICES if sliced else min(run.options.concurrency, line.limit)
+        plan = run.plan(SLICE if sliced else 1)
+        yield from threads.run(run.items, plan, cut, workers, run.bar())
 
     def _outcome(self, entry: Entry, timeout_s: float | None) -> JudgeOutcome:
         try:

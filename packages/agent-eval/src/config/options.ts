@@ -133,6 +133,14 @@ export const OPTIONS = {
     commands: CACHE,
     help: 'SQLite file that remembers verdicts; made when it is missing, shared by processes',
   },
+  prices: {
+    flag: '--prices <file>',
+    env: ['AGENT_EVAL_PRICES'],
+    type: 'string',
+    fallback: null,
+    commands: JUDGING,
+    help: 'JSON file with prices of models, before those that the engine knows',
+  },
   cacheMaxMb: {
     flag: '--cache-max-mb <mb>',
     env: ['AGENT_EVAL_CACHE_MAX_MB'],

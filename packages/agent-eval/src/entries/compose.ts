@@ -1,10 +1,12 @@
-import type { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { readFile } from 'node:fs/promises';
+import { type AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
 import type { VerdictCache } from '../cache/verdict-cache.js';
 import { type Environment, proxySettings, variable } from '../config/env.js';
 import type { Resolved } from '../config/resolve.js';
 import { systemClock } from '../core/clock.js';
 import { both, type Observer } from '../core/observer.js';
+import { Prices, readPrices } from '../ledger/prices.js';
 import { endpointAddress } from '../providers/endpoint-address.js';
 import { ObservedClient } from '../providers/observed-client.js';
 import { ProviderRegistry, type RegistryOptions } from '../providers/registry.js';
@@ -41,7 +43,9 @@ export interface ComposeOptions {
 export async function composeEngine(options: ComposeOptions): Promise<Engine> {
   const { env, resolved, oneShot } = options;
   const { settings } = resolved;
+  const prices = await pricesOf(settings.prices);
   const providers = new ProviderRegistry({
+    cost: (origin, models, usage) => prices.cost(origin, models, usage),
     attempts: settings.attempts,
     concurrency: settings.concurrency,
     queueLimit: settings.queueLimit,
@@ -85,6 +89,16 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
       await Promise.all([providers.close(), local.close(), cache?.close(), tracing?.close()]);
     },
   };
+}
+
+async function pricesOf(file: string | null): Promise<Prices> {
+  if (file === null) return new Prices();
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw validationError('The price file', [
+      { path: 'prices', message: `${file} can't be read: check --prices or AGENT_EVAL_PRICES` },
+    ]);
+  });
+  return readPrices(text, file);
 }
 
 /** Tracing is loaded where a collector is named, unless AGENT_EVAL_OTEL says otherwise. */

@@ -11,7 +11,14 @@ import { CapabilityMemory, type Probe } from './ladder/capabilities.js';
 import { droppedParams, type RequestShape, requestBody } from './ladder/chat-body.js';
 import { type Refusal, refusedFeature } from './ladder/refused-feature.js';
 import type { Limiter } from './limiter.js';
-import type { HttpReply, HttpTransport, ModelClient, ModelReply, ModelRequest } from './types.js';
+import type {
+  HttpReply,
+  HttpTransport,
+  ModelClient,
+  ModelReply,
+  ModelRequest,
+  TokenUsage,
+} from './types.js';
 
 export interface OpenAiCompatibleOptions {
   /** Path and query below the endpoint's origin. */
@@ -26,6 +33,8 @@ export interface OpenAiCompatibleOptions {
   random: Random;
   /** Hides the endpoint's secrets in a text. */
   redact: (text: string) => string;
+  /** Cost of a request in US dollars, by the names that were asked for and reported; null where unknown. */
+  cost?: (models: readonly string[], usage: TokenUsage) => number | null;
   /** Takes a reply to a prompt that the endpoint seems to have cut, with a warning. */
   allowCutPrompt?: boolean;
   /** Longest a single request may take; 0 leaves it to the deadline. */
@@ -170,13 +179,19 @@ export class OpenAiCompatibleClient implements ModelClient {
       finishReason: read.finishReason,
       model: clean(read.model) ?? request.model,
       usage: read.usage,
-      costUsd: null,
+      costUsd: this.#cost(request, read),
       logprobs: read.logprobs,
       replyMode: shape.mode,
       droppedParams: droppedParams(request, shape),
       attempts,
       warnings: this.#promptWarnings(request, read, attempts),
     };
+  }
+
+  #cost({ model }: ModelRequest, { usage, model: reported }: CompletionRead): number | null {
+    if (usage === null) return null;
+    const names = reported === null ? [model] : [model, reported];
+    return this.#options.cost?.(names, usage) ?? null;
   }
 
   #promptWarnings(request: ModelRequest, { usage }: CompletionRead, attempts: number): string[] {

@@ -4,7 +4,7 @@ import { displayUrl, redactor } from '../core/redact.js';
 import { DEFAULT_RETRY } from '../core/retry.js';
 import { Limiter } from './limiter.js';
 import { OpenAiCompatibleClient } from './openai-compatible.js';
-import type { HttpTransport, ModelClient } from './types.js';
+import type { HttpTransport, ModelClient, TokenUsage } from './types.js';
 
 /** A remote endpoint, resolved: where it is and what opens it. */
 export interface Endpoint {
@@ -24,6 +24,8 @@ export interface RegistryOptions {
   allowCutPrompt?: boolean;
   /** Longest a single request may take; 0 leaves it to the deadline. */
   attemptTimeoutMs?: number;
+  /** Cost of a request at an endpoint, in US dollars; null where unknown. */
+  cost?: (origin: string, models: readonly string[], usage: TokenUsage) => number | null;
   /** Makes the transport of an endpoint; called once for each. */
   createTransport: (endpoint: Endpoint, connections: number) => Promise<HttpTransport>;
   clock?: Clock;
@@ -82,7 +84,8 @@ export class ProviderRegistry {
   }
 
   async #create(endpoint: Endpoint): Promise<ModelClient> {
-    const { attempts, concurrency, queueLimit, createTransport, clock, random } = this.#options;
+    const { attempts, concurrency, queueLimit, createTransport, clock, random, cost } =
+      this.#options;
     const path = `${endpoint.path}/chat/completions${endpoint.query}`;
     return new OpenAiCompatibleClient({
       path,
@@ -96,6 +99,10 @@ export class ProviderRegistry {
       redact: redactor(secretsOf(endpoint)),
       allowCutPrompt: this.#options.allowCutPrompt ?? false,
       attemptTimeoutMs: this.#options.attemptTimeoutMs ?? 0,
+      ...(cost !== undefined && {
+        cost: (models: readonly string[], usage: TokenUsage) =>
+          cost(endpoint.origin, models, usage),
+      }),
     });
   }
 }

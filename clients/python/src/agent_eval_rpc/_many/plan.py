@@ -127,6 +127,17 @@ class Plan:
             return 1
         return self._slice_size if self.options.max_cost_usd is None else min(16, self._slice_size)
 
+    def has_room(self, parallel: int) -> bool:
+        """Whether more items may be taken; ``parallel`` pieces of work are done at a time.
+
+        Where money is limited nothing waits for its turn: what is taken is in flight, and paid.
+        """
+        if self.alone:
+            return False
+        limited = self.options.max_cost_usd is not None
+        window = parallel * self.slice_size if limited else 4 * max(self.slice_size, parallel)
+        return self.sent - self.finished + self.held < window
+
     @property
     def alone(self) -> bool:
         """Whether nothing else may be sent until what is in flight has come back."""

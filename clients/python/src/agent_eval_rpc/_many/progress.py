@@ -2,10 +2,11 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from importlib.util import find_spec
 from typing import Any, Literal
 
+from agent_eval_rpc._many.outcome import JudgeOutcome
 from agent_eval_rpc._many.plan import Plan
 
 Progress = Literal[True, False] | None | Callable[[int, int, float], object]
@@ -39,3 +40,14 @@ class Bar:
         """Ends the bar."""
         if self._bar is not None:
             self._bar.close()
+
+
+def hand_out(
+    ready: Sequence[JudgeOutcome], plan: Plan, bar: Bar
+) -> Generator[JudgeOutcome, None, None]:
+    """Gives outcomes to the caller, or raises the error of the first that has one, as asked."""
+    for outcome in ready:
+        bar.update(plan)
+        if outcome.error is not None and plan.options.on_error == "raise":
+            raise outcome.error
+        yield outcome

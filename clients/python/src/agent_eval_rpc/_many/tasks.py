@@ -11,13 +11,12 @@ from collections.abc import (
     Iterable,
     Sequence,
 )
-from typing import cast
 
 from agent_eval_rpc._generated.methods import JUDGE_BATCH
 from agent_eval_rpc._many.lines import SLICES, Slice, SliceReader, slices
 from agent_eval_rpc._many.outcome import JudgeOutcome
 from agent_eval_rpc._many.plan import Entry, Plan
-from agent_eval_rpc._many.progress import Bar
+from agent_eval_rpc._many.progress import Bar, hand_out
 from agent_eval_rpc._retry import retry_wait
 from agent_eval_rpc.errors import AgentEvalError, InternalError, TransportError
 
@@ -28,29 +27,30 @@ Lines = Callable[[str, bytes, float], AsyncIterator[str]]
 Items = Iterable[object] | AsyncIterable[object]
 
 
-async def run(items: Items, plan: Plan, send: Send, bar: Bar) -> AsyncGenerator[JudgeOutcome, None]:
+async def run(
+    items: Items, plan: Plan, send: Send, parallel: int, bar: Bar
+) -> AsyncGenerator[JudgeOutcome, None]:
     """Judges items as they are asked for; what is in flight and held is bounded."""
     done: asyncio.Queue[JudgeOutcome] = asyncio.Queue()
     tasks: set[asyncio.Task[None]] = set()
     source = _chunks(items, plan)
-    window = 4 * max(plan.slice_size, plan.options.concurrency)
     more = True
     try:
         while more or plan.sent > plan.finished:
-            while more and not plan.alone and plan.sent - plan.finished + plan.held < window:
+            while more and plan.has_room(parallel):
                 nothing: list[object] = []
                 chunk = await anext(source, nothing)
                 more = bool(chunk)
                 entries, settled = plan.take(chunk)
                 for outcome in settled:
-                    for ready in _hand_out(plan.done(outcome, was_sent=False), plan, bar):
+                    for ready in hand_out(plan.done(outcome, was_sent=False), plan, bar):
                         yield ready
                 if entries:
                     task = asyncio.create_task(_sent(send, entries, done.put_nowait))
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
             if plan.sent > plan.finished:
-                for ready in _hand_out(plan.done(await done.get()), plan, bar):
+                for ready in hand_out(plan.done(await done.get()), plan, bar):
                     yield ready
     finally:
         bar.close()
@@ -88,20 +88,12 @@ async def _chunks(items: Items, plan: Plan) -> AsyncGenerator[list[object], None
 
 
 async def _each(items: Items) -> AsyncGenerator[object, None]:
-    if hasattr(items, "__aiter__"):
-        async for item in cast("AsyncIterable[object]", items):
+    if isinstance(items, AsyncIterable):
+        async for item in items:
             yield item
     else:
-        for item in cast("Iterable[object]", items):
+        for item in items:
             yield item
-
-
-def _hand_out(ready: Sequence[JudgeOutcome], plan: Plan, bar: Bar) -> Iterable[JudgeOutcome]:
-    for outcome in ready:
-        bar.update(plan)
-        if outcome.error is not None and plan.options.on_error == "raise":
-            raise outcome.error
-        yield outcome
 
 
 def one_by_one(judge: Callable[[Entry], Awaitable[JudgeOutcome]], concurrency: int) -> Send:

@@ -9,10 +9,10 @@ from functools import partial
 from itertools import islice
 
 from agent_eval_rpc._generated.methods import JUDGE_BATCH
-from agent_eval_rpc._many.lines import SLICES, Slice, SliceReader, slices
+from agent_eval_rpc._many.lines import Slice, SliceReader, slices
 from agent_eval_rpc._many.outcome import JudgeOutcome
 from agent_eval_rpc._many.plan import Entry, Plan
-from agent_eval_rpc._many.progress import Bar
+from agent_eval_rpc._many.progress import Bar, hand_out
 from agent_eval_rpc._retry import retry_wait
 from agent_eval_rpc.errors import AgentEvalError, InternalError, TransportError
 
@@ -39,35 +39,24 @@ def run(
     for thread in threads:
         thread.start()
     source = iter(items)
-    window = 4 * max(plan.slice_size, workers)
     more = True
     try:
         while more or plan.sent > plan.finished:
-            while more and not plan.alone and plan.sent - plan.finished + plan.held < window:
+            while more and plan.has_room(workers):
                 chunk = list(islice(source, plan.slice_size))
                 more = bool(chunk)
                 entries, settled = plan.take(chunk)
                 for outcome in settled:
-                    yield from _hand_out(plan.done(outcome, was_sent=False), plan, bar)
+                    yield from hand_out(plan.done(outcome, was_sent=False), plan, bar)
                 for piece in cut(entries):
                     work.put(piece)
             if plan.sent > plan.finished:
-                yield from _hand_out(plan.done(done.get()), plan, bar)
+                yield from hand_out(plan.done(done.get()), plan, bar)
     finally:
         stop.set()
         for _ in threads:
             work.put(None)
         bar.close()
-
-
-def _hand_out(
-    ready: Sequence[JudgeOutcome], plan: Plan, bar: Bar
-) -> Generator[JudgeOutcome, None, None]:
-    for outcome in ready:
-        bar.update(plan)
-        if outcome.error is not None and plan.options.on_error == "raise":
-            raise outcome.error
-        yield outcome
 
 
 def _worker(
@@ -137,8 +126,3 @@ def in_slices(send: Send, timeout_s: float, max_retries: int) -> Cut:
             put(outcome)
 
     return cut
-
-
-def workers_for(*, sliced: bool, concurrency: int, limit: int) -> int:
-    """Threads of a run."""
-    return SLICES if sliced else min(concurrency, limit)
