@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent_eval_rpc import JudgeResult, TransportError, ValidationError
-from agent_eval_rpc._generated.methods import JUDGE, METHODS, VERSION
+from agent_eval_rpc._generated.methods import JUDGE, JUDGE_BATCH, METHODS, VERSION
 from agent_eval_rpc._json import encode
 from agent_eval_rpc._protocol import (
     get_rubric_call,
@@ -98,7 +98,10 @@ def test_the_method_table_is_that_of_the_contract() -> None:
 
     generated = ROOT / "packages" / "contract" / "generated" / "methods.json"
     rows = json.loads(generated.read_text("utf-8"))["methods"]
-    assert {row["name"]: (row["http"], row["path"]) for row in rows} == {
+    calls = [row for row in rows if not row["lines"]]
+    assert {row["name"]: (row["http"], row["path"]) for row in calls} == {
         name: (method.http, method.path) for name, method in METHODS.items()
     }
+    (lines,) = (row for row in rows if row["lines"])
+    assert (lines["name"], lines["path"]) == (JUDGE_BATCH.name, JUDGE_BATCH.path)
     assert METHODS["judge"].result is JudgeResult
