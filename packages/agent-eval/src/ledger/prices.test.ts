@@ -52,7 +52,7 @@ describe('prices', () => {
     ['a text', '{"m": {"input": "1", "output": 1}}', 'm.input'],
     ['a negative number', '{"m": {"input": 1, "output": -1}}', 'm.output'],
     ['a field nobody knows', '{"m": {"input": 1, "output": 1, "ouput": 1}}', 'm.ouput'],
-    ['null', '{"m": null}', 'm must'],
+    ['null', '{"m": null}', 'm: must'],
   ])('refuse a file with %s', (_name, text, said) => {
     expect(() => readPrices(text, 'prices.json')).toThrow(said);
   });
