@@ -39,6 +39,11 @@ describe('prices', () => {
     expect(prices.cost(OPENAI, ['gpt-4o-mini'], usage)).toBeCloseTo(0.21, 12);
   });
 
+  it('of the user count first, also by the name that was reported', () => {
+    const prices = readPrices('{"gpt-4o-2024-08-06": {"input": 9, "output": 0}}', 'p');
+    expect(prices.price(OPENAI, ['gpt-4o', 'gpt-4o-2024-08-06'])?.input).toBe(9);
+  });
+
   it('take the name that was asked for before the one that was reported', () => {
     const prices = readPrices('{"asked": {"input": 1, "output": 0}}', 'p');
     expect(prices.cost('http://x', ['asked', 'reported'], usage)).toBe(1);

@@ -45,6 +45,8 @@ export class Prices {
     for (const name of names) {
       const own = this.#own.get(name);
       if (own !== undefined) return own;
+    }
+    for (const name of names) {
       if (Object.hasOwn(sold, name)) return (sold as Record<string, Price>)[name] ?? null;
     }
     return null;
