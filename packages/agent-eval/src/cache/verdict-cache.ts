@@ -1,3 +1,4 @@
+import type { JudgeRequest } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
 import { Flight, type Landed } from './flight.js';
 import type { VerdictFile } from './verdict-file.js';
@@ -10,7 +11,7 @@ export interface VerdictCacheOptions {
   onLookup?: ((hit: boolean) => void) | undefined;
 }
 
-type Mode = 'use' | 'bypass' | 'refresh';
+type Mode = NonNullable<JudgeRequest['cache']>;
 
 /** Remembers results in a file, and lets callers who ask the same at the same time share one answer. */
 export class VerdictCache {

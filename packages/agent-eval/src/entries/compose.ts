@@ -45,7 +45,7 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
   const { settings } = resolved;
   const prices = await pricesOf(settings.prices);
   const providers = new ProviderRegistry({
-    cost: (origin, models, usage) => prices.cost(origin, models, usage),
+    pricesAt: (origin) => prices.at(origin),
     attempts: settings.attempts,
     concurrency: settings.concurrency,
     queueLimit: settings.queueLimit,

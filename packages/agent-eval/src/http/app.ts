@@ -14,7 +14,13 @@ import { newId } from '../core/id.js';
 import { checkLinesType, runBatch } from './batch.js';
 import { readJsonBody } from './body.js';
 import { errorResponse } from './error-response.js';
-import { checkOrigin, checkToken, type GuardOptions, type HeaderReader } from './guards.js';
+import {
+  checkAccepting,
+  checkOrigin,
+  checkToken,
+  type GuardOptions,
+  type HeaderReader,
+} from './guards.js';
 import { type MetricsSource, metricsResponse } from './metrics.js';
 
 export interface AppOptions extends GuardOptions {
@@ -128,7 +134,7 @@ async function answer(
   try {
     checkOrigin(header, options);
     if (auth) checkToken(header, options);
-    if (!options.accepting()) throw stopping();
+    checkAccepting(options.accepting);
     const answered = await handler(requestId);
     if (answered instanceof Response) return answered;
     return new Response(JSON.stringify(answered), {
@@ -197,8 +203,4 @@ function refusePath(path: string): never {
 
 function pathPattern(path: string): RegExp {
   return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);
-}
-
-function stopping(): AgentEvalError {
-  return new AgentEvalError('service_unavailable', 'The server is shutting down: try again soon.');
 }

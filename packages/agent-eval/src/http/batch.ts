@@ -9,8 +9,10 @@ import {
 import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError, dispatch } from '../api/dispatch.js';
 import { Canceller } from '../core/cancel.js';
+import { parseJson } from '../core/json.js';
 import { type LineWriter, lineWriter } from '../core/line-writer.js';
 import { type Line, lineText, readLines } from '../core/lines.js';
+import { checkAccepting } from './guards.js';
 
 export interface BatchOptions {
   deps: ApiDeps;
@@ -86,7 +88,7 @@ async function answerLine(
   try {
     const { id: given, ...params } = readLine(line);
     id = readId(given);
-    if (!options.accepting()) throw stopping();
+    checkAccepting(options.accepting);
     const call = { allowProvider: options.allowProvider, cancel: caller };
     const result = (await dispatch(options.deps, 'judge', params, call)) as JudgeResult;
     outcome = { index, ...named(id), outcome: 'scored', result };
@@ -107,10 +109,8 @@ function readLine(line: Line): Record<string, unknown> {
       'The line is longer than the body limit: send less, or raise --body-limit.',
     );
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(lineText(line.text) ?? '');
-  } catch {
+  const value = parseJson(lineText(line.text) ?? '');
+  if (value === undefined) {
     throw validationError('Invalid line', [{ path: '', message: 'is not JSON' }]);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
@@ -126,8 +126,4 @@ function readId(id: unknown): Id {
       message: `must be an integer, or a string of at most ${MAX_BATCH_ID_LENGTH} characters`,
     },
   ]);
-}
-
-function stopping(): AgentEvalError {
-  return new AgentEvalError('service_unavailable', 'The server is shutting down: try again soon.');
 }

@@ -1,5 +1,6 @@
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { HonoRequest } from 'hono';
+import { parseJson } from '../core/json.js';
 import type { HeaderReader } from './guards.js';
 
 /** Reads a JSON body of at most `limit` bytes. */
@@ -29,11 +30,9 @@ export async function readJsonBody(
     );
   }
   const text = await readText(request, header, limit);
-  try {
-    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
-  } catch {
-    throw validationError('Invalid body', [{ path: '', message: 'is not JSON' }]);
-  }
+  const value = parseJson(text.startsWith('\ufeff') ? text.slice(1) : text);
+  if (value !== undefined) return value;
+  throw validationError('Invalid body', [{ path: '', message: 'is not JSON' }]);
 }
 
 /**

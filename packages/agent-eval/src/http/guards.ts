@@ -28,6 +28,12 @@ export function checkOrigin(header: HeaderReader, options: GuardOptions): void {
   }
 }
 
+/** Refuses what comes after the server has been told to stop. */
+export function checkAccepting(accepting: () => boolean): void {
+  if (accepting()) return;
+  throw new AgentEvalError('service_unavailable', 'The server is shutting down: try again soon.');
+}
+
 /** Compares the bearer token in constant time. */
 export function checkToken(header: HeaderReader, options: GuardOptions): void {
   if (options.token === null) return;

@@ -1,4 +1,4 @@
-import { AgentEvalError, type Rubric } from '@tangle-network/agent-eval-contract';
+import { AgentEvalError, type Rubric, type Usage } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
 import { beginning } from '../core/text.js';
 import type { ModelClient, ModelReply, ModelRequest } from '../providers/types.js';
@@ -66,25 +66,28 @@ function together(first: ModelReply, second: ModelReply): ModelReply {
 
 function sum(a: ModelReply['usage'], b: ModelReply['usage']): ModelReply['usage'] {
   if (a === null || b === null) return null;
-  const cached =
-    a.cachedInputTokens === undefined && b.cachedInputTokens === undefined
-      ? {}
-      : { cachedInputTokens: (a.cachedInputTokens ?? 0) + (b.cachedInputTokens ?? 0) };
+  const cached = a.cachedInputTokens ?? b.cachedInputTokens;
   return {
-    ...a,
-    ...b,
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
-    ...cached,
+    ...(cached !== undefined && {
+      cachedInputTokens: (a.cachedInputTokens ?? 0) + (b.cachedInputTokens ?? 0),
+    }),
   };
+}
+
+/** Tokens and cost of a reply as the wire has them. */
+export function usageOf({ usage, costUsd }: ModelReply): Usage | null {
+  return usage === null ? null : { ...usage, costUsd };
 }
 
 /** Tokens are spent on an unusable reply too: the error says how many. */
 function unscoredError({ code, message, details }: Unusable, reply: ModelReply): AgentEvalError {
+  const usage = usageOf(reply);
   return new AgentEvalError(code, message, {
     ...details,
     model: reply.model,
     attempts: reply.attempts,
-    ...(reply.usage !== null && { usage: { ...reply.usage, costUsd: reply.costUsd } }),
+    ...(usage !== null && { usage }),
   });
 }

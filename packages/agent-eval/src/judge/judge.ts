@@ -1,7 +1,7 @@
 import type { JudgeRequest, JudgeResult, Rubric } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
 import type { ModelClient } from '../providers/types.js';
-import { askForVerdict } from './ask.js';
+import { askForVerdict, usageOf } from './ask.js';
 import { compileRubric } from './compiled-rubric.js';
 import { judgeVersion } from './judge-version.js';
 import { PROMPT_VERSION, userMessage } from './prompt.js';
@@ -50,7 +50,7 @@ export async function judgeByText(
     rationale: verdict.rationale,
     rubricVersion: version,
     model: reply.model,
-    usage: reply.usage === null ? null : { ...reply.usage, costUsd: reply.costUsd },
+    usage: usageOf(reply),
     cached: false,
     attempts: reply.attempts,
     judgeVersion: textJudgeVersion(options),

@@ -1,4 +1,5 @@
 import { validationError } from '@tangle-network/agent-eval-contract';
+import { parseJson } from '../core/json.js';
 import listed from './prices.json' with { type: 'json' };
 
 /** US dollars for a million tokens; reasoning counts as output. */
@@ -25,9 +26,25 @@ export class Prices {
     this.#own = own;
   }
 
+  /** Those that hold at an endpoint. */
+  at(origin: string): PricesAt {
+    // A server of one's own may use a name that a provider sells: its price counts at the provider only.
+    const sold = listed.providers.find((provider) => provider.origin === origin)?.models ?? {};
+    return new PricesAt([this.#own, new Map(Object.entries(sold))]);
+  }
+}
+
+/** The prices of one endpoint. */
+export class PricesAt {
+  readonly #lists: readonly ReadonlyMap<string, Price>[];
+
+  constructor(lists: readonly ReadonlyMap<string, Price>[]) {
+    this.#lists = lists;
+  }
+
   /** In US dollars; null, never 0, where the price is unknown. */
-  cost(origin: string, models: readonly string[], usage: PricedUsage): number | null {
-    const price = this.price(origin, models);
+  cost(models: readonly string[], usage: PricedUsage): number | null {
+    const price = this.price(models);
     if (price === null) return null;
     const { inputTokens, outputTokens, cachedInputTokens = 0 } = usage;
     const cached = Math.min(cachedInputTokens, inputTokens);
@@ -37,17 +54,14 @@ export class Prices {
     return sum / MILLION;
   }
 
-  /** The price of the first of the names that has one, each also without its date. */
-  price(origin: string, models: readonly string[]): Price | null {
+  /** The price of the first of the names that has one, each also without its date; the first list comes first. */
+  price(models: readonly string[]): Price | null {
     const names = models.flatMap((model) => [model, withoutDate(model)]);
-    // A server of one's own may use a name that a provider sells: its price counts at the provider only.
-    const sold = listed.providers.find((provider) => provider.origin === origin)?.models ?? {};
-    for (const name of names) {
-      const own = this.#own.get(name);
-      if (own !== undefined) return own;
-    }
-    for (const name of names) {
-      if (Object.hasOwn(sold, name)) return (sold as Record<string, Price>)[name] ?? null;
+    for (const list of this.#lists) {
+      for (const name of names) {
+        const price = list.get(name);
+        if (price !== undefined) return price;
+      }
     }
     return null;
   }
@@ -63,12 +77,8 @@ export function readPrices(text: string, file: string): Prices {
   const refuse = (path: string, message: string): never => {
     throw validationError(`The prices in ${file}`, [{ path, message }]);
   };
-  let value: unknown;
-  try {
-    value = JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch {
-    refuse('', 'are not JSON');
-  }
+  const value = parseJson(text.replace(/^\ufeff/, ''));
+  if (value === undefined) return refuse('', 'are not JSON');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refuse('', 'must be an object: {"MODEL": {"input": 1, "output": 2}}');
   }

@@ -1,3 +1,4 @@
+import { parseJson } from '../core/json.js';
 import { isEventStream, joinEventStream } from './answers/event-stream.js';
 import { embeddedError } from './failure.js';
 import type { TokenLogprob, TokenPlace, TokenUsage } from './types.js';
@@ -21,10 +22,8 @@ export type Completion =
 
 /** Reads a chat completion tolerantly: only what a verdict needs is looked at. */
 export function readCompletion(body: string): Completion {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
+  let value = parseJson(body);
+  if (value === undefined) {
     if (!isEventStream(body)) return unreadable(body);
     value = joinEventStream(body);
     if (value === undefined) {

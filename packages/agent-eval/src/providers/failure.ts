@@ -1,6 +1,7 @@
 import type { ErrorCode } from '@tangle-network/agent-eval-contract';
+import { parseJson } from '../core/json.js';
 import { beginning } from '../core/text.js';
-import { errorFields, member, parsed, textOf } from './answers/error-body.js';
+import { errorFields, first, member, textOf } from './answers/error-body.js';
 
 /** What an unusable answer of an endpoint means. */
 export interface ProviderFailure {
@@ -83,7 +84,7 @@ function filtered(body: string, reason: string): ProviderFailure {
 
 /** What a content filter objected to, with the severity it gave. */
 function filterCategories(body: string): Record<string, string> {
-  const error = member(parsed(body), 'error');
+  const error = member(parseJson(body), 'error');
   const inner = member(error, 'innererror') ?? error;
   const result = member(inner, 'content_filter_result') ?? member(inner, 'content_filter_results');
   const found: Record<string, string> = {};
@@ -101,7 +102,7 @@ const SENT_FIRST = /(\d{2,9})(?: tokens?)?\)?\s*(?:>|exceeds?)\D{0,80}?(\d{2,9})
 
 /** Tokens sent and tokens that fit, as far as the error says. */
 function tokenCounts(body: string, message: string): Record<string, number> {
-  const error = member(parsed(body), 'error');
+  const error = member(parseJson(body), 'error');
   const counts = (sent: unknown, limit: unknown): Record<string, number> => ({
     ...(Number.isInteger(sent) && { sentTokens: Number(sent) }),
     ...(Number.isInteger(limit) && { limitTokens: Number(limit) }),
@@ -123,9 +124,7 @@ function redirected(status: number): string {
 /** The error an OpenAI-compatible body carries, or undefined when it carries none. */
 export function embeddedError(body: unknown): { status: number } | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const choices = member(body, 'choices');
-  const error =
-    member(body, 'error') ?? (Array.isArray(choices) ? member(choices[0], 'error') : undefined);
+  const error = member(body, 'error') ?? member(first(member(body, 'choices')), 'error');
   if (error === null || error === undefined) return undefined;
   const code = Number(member(error, 'code') ?? member(error, 'status') ?? Number.NaN);
   return { status: Number.isInteger(code) && code >= 400 && code < 600 ? code : 200 };

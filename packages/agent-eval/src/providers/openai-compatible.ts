@@ -34,7 +34,7 @@ export interface OpenAiCompatibleOptions {
   /** Hides the endpoint's secrets in a text. */
   redact: (text: string) => string;
   /** Cost of a request in US dollars, by the names that were asked for and reported; null where unknown. */
-  cost?: (models: readonly string[], usage: TokenUsage) => number | null;
+  prices?: { cost(models: readonly string[], usage: TokenUsage): number | null } | null;
   /** Takes a reply to a prompt that the endpoint seems to have cut, with a warning. */
   allowCutPrompt?: boolean;
   /** Longest a single request may take; 0 leaves it to the deadline. */
@@ -191,7 +191,7 @@ export class OpenAiCompatibleClient implements ModelClient {
   #cost({ model }: ModelRequest, { usage, model: reported }: CompletionRead): number | null {
     if (usage === null) return null;
     const names = reported === null ? [model] : [model, reported];
-    return this.#options.cost?.(names, usage) ?? null;
+    return this.#options.prices?.cost(names, usage) ?? null;
   }
 
   #promptWarnings(request: ModelRequest, { usage }: CompletionRead, attempts: number): string[] {

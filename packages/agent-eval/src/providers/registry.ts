@@ -24,8 +24,10 @@ export interface RegistryOptions {
   allowCutPrompt?: boolean;
   /** Longest a single request may take; 0 leaves it to the deadline. */
   attemptTimeoutMs?: number;
-  /** Cost of a request at an endpoint, in US dollars; null where unknown. */
-  cost?: (origin: string, models: readonly string[], usage: TokenUsage) => number | null;
+  /** What requests cost at an endpoint; called once for each. */
+  pricesAt?: (origin: string) => {
+    cost(models: readonly string[], usage: TokenUsage): number | null;
+  };
   /** Makes the transport of an endpoint; called once for each. */
   createTransport: (endpoint: Endpoint, connections: number) => Promise<HttpTransport>;
   clock?: Clock;
@@ -84,8 +86,7 @@ export class ProviderRegistry {
   }
 
   async #create(endpoint: Endpoint): Promise<ModelClient> {
-    const { attempts, concurrency, queueLimit, createTransport, clock, random, cost } =
-      this.#options;
+    const { attempts, concurrency, queueLimit, createTransport, clock, random } = this.#options;
     const path = `${endpoint.path}/chat/completions${endpoint.query}`;
     return new OpenAiCompatibleClient({
       path,
@@ -99,10 +100,7 @@ export class ProviderRegistry {
       redact: redactor(secretsOf(endpoint)),
       allowCutPrompt: this.#options.allowCutPrompt ?? false,
       attemptTimeoutMs: this.#options.attemptTimeoutMs ?? 0,
-      ...(cost !== undefined && {
-        cost: (models: readonly string[], usage: TokenUsage) =>
-          cost(endpoint.origin, models, usage),
-      }),
+      prices: this.#options.pricesAt?.(endpoint.origin) ?? null,
     });
   }
 }

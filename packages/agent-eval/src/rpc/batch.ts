@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
 import { cancellationOf } from '../core/cancel.js';
+import { parseJson } from '../core/json.js';
 import { lineWriter } from '../core/line-writer.js';
 import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from '../core/lines.js';
 import { type Answer, answerOf } from './session.js';
@@ -63,10 +64,8 @@ async function answerLine(
     );
     return { error: error.toBody() };
   }
-  let params: unknown;
-  try {
-    params = JSON.parse(lineText(line.text) ?? '');
-  } catch {
+  const params = parseJson(lineText(line.text) ?? '');
+  if (params === undefined) {
     const body = validationError(`Line ${number}`, [{ path: '', message: 'is not JSON' }]).toBody();
     return { error: { ...body, details: { ...body.details, line: number } } };
   }

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
 import { cancellationOf } from '../core/cancel.js';
+import { parseJson } from '../core/json.js';
 import { lineWriter } from '../core/line-writer.js';
 import { lineText, untilStopped } from '../core/lines.js';
 import { type Answer, answerOf } from './session.js';
@@ -31,12 +32,8 @@ async function answerInput({ method, input, deps, signal }: OneShotOptions): Pro
   const text = lineText(await readAll(input, signal)) ?? '{}';
   if (signal?.aborted === true)
     return { error: new AgentEvalError('cancelled', 'Stopped.').toBody() };
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return invalid('the input is not JSON');
-  }
+  const value = parseJson(text);
+  if (value === undefined) return invalid('the input is not JSON');
   if (method !== null)
     return answerOf(await deps(), method, value, signal && cancellationOf(signal));
   const fields = typeof value === 'object' && value !== null ? value : {};

@@ -11,6 +11,7 @@ import type { ApiDeps } from '../api/deps.js';
 import { asAgentEvalError, dispatch } from '../api/dispatch.js';
 import { type Cancellation, Canceller } from '../core/cancel.js';
 import type { Clock } from '../core/clock.js';
+import { parseJson } from '../core/json.js';
 import { type LineWriter, lineWriter } from '../core/line-writer.js';
 import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from '../core/lines.js';
 
@@ -64,10 +65,8 @@ class Session {
     }
     const text = lineText(line.text);
     if (text === null) return;
-    let message: unknown;
-    try {
-      message = JSON.parse(text);
-    } catch {
+    const message = parseJson(text);
+    if (message === undefined) {
       this.#refuse(null, invalid('The line is not JSON'));
       return;
     }

@@ -1,6 +1,6 @@
-import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { JudgementFacts, Observer, ReplyFacts } from '../core/observer.js';
+import { codeOf } from './code-of.js';
 
 /** A judgement takes from a cache hit's fraction of a millisecond to minutes. */
 const SECONDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
@@ -137,8 +137,4 @@ async function makeInstruments(): Promise<Instruments> {
     running: gauge('provider_calls_running', 'Model calls in flight.'),
     waiting: gauge('provider_calls_waiting', 'Model calls that wait for a free place.'),
   };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof AgentEvalError ? error.code : 'internal_error';
 }

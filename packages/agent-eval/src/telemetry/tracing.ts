@@ -3,9 +3,9 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { systemClock } from '../core/clock.js';
 import type { JudgementFacts, Observer, ReplyFacts } from '../core/observer.js';
+import { codeOf } from './code-of.js';
 
 const CLOSE_MS = 2_000;
 
@@ -108,8 +108,4 @@ function replyAttributes({ usage, costUsd, attempts }: ReplyFacts): Attributes {
     }),
     ...(costUsd !== null && { 'agent_eval.cost_usd': costUsd }),
   };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof AgentEvalError ? error.code : 'internal_error';
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../core/json.js';
 import { cleanDeep } from '../../core/text.js';
 import { mend } from './mend.js';
 import { withoutReasoning } from './reasoning.js';
@@ -23,7 +24,7 @@ export function findVerdict(text: string): Found {
 
 /** The verdict of a text that is JSON as a whole; undefined where it is not. */
 export function strictVerdict(text: string): Found | undefined {
-  const value = parsed(text);
+  const value = parseJson(text);
   if (value === undefined) return undefined;
   if (typeof value !== 'object' && typeof value !== 'string') return { kind: 'none' };
   return fromValue(value, text, []);
@@ -72,7 +73,7 @@ function mendedVerdict(text: string): Found | null {
   const mended = mend(text);
   if (mended.kind === 'cut') return { kind: 'cut' };
   if (mended.kind === 'hopeless') return null;
-  const value = parsed(mended.json);
+  const value = parseJson(mended.json);
   if (typeof value !== 'object' || value === null) return null;
   const found = fromValue(value, mended.json, ['the reply was not quite JSON and was mended']);
   return found.kind === 'verdict' && !looksLikeVerdict(found.value) ? null : found;
@@ -96,14 +97,6 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 function clean(value: JsonObject): JsonObject | undefined {
   try {
     return cleanDeep(value) as JsonObject;
-  } catch {
-    return undefined;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../core/json.js';
 import { objectSpans, type Span } from './spans.js';
 
 const TAG = /<(\/?)(?:think|thinking|thought|reasoning)>/gi;
@@ -31,10 +32,5 @@ function within({ start, end }: Span, at: number): boolean {
 }
 
 function isJson(text: string, { start, end }: Span): boolean {
-  try {
-    JSON.parse(text.slice(start, end));
-    return true;
-  } catch {
-    return false;
-  }
+  return parseJson(text.slice(start, end)) !== undefined;
 }

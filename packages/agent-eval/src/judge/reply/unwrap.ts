@@ -1,3 +1,5 @@
+import { parseJson } from '../../core/json.js';
+
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>;
 
@@ -38,7 +40,7 @@ export function unwrap(value: unknown): { verdict: JsonObject; wrapped: boolean 
 
 function inside(value: unknown, depth: number): JsonObject[] {
   if (depth > MAX_DEPTH) return [];
-  if (typeof value === 'string') return inside(parsed(value), depth + 1);
+  if (typeof value === 'string') return inside(parseJson(value), depth + 1);
   if (Array.isArray(value)) {
     return value.slice(0, MAX_MEMBERS).flatMap((member) => inside(member, depth + 1));
   }
@@ -52,12 +54,4 @@ function inside(value: unknown, depth: number): JsonObject[] {
 
 function isJsonText(value: unknown): boolean {
   return typeof value === 'string' && /^\s*\{/.test(value) && value.trimEnd().endsWith('}');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,5 @@
+import { parseJson } from '../../core/json.js';
+
 /** The fields of an error body that say what is wrong, whichever way an endpoint spells them. */
 export interface ErrorFields {
   message: string;
@@ -9,7 +11,7 @@ export interface ErrorFields {
 
 export function errorFields(body: string): ErrorFields {
   const empty = { message: '', code: '', type: '', param: '' };
-  const value = parsed(body);
+  const value = parseJson(body);
   if (value === undefined) return empty;
   const root = Array.isArray(value) ? value[0] : value;
   const inChoice = member(first(member(root, 'choices')), 'error');
@@ -26,15 +28,6 @@ export function errorFields(body: string): ErrorFields {
   };
 }
 
-/** JSON of a body, undefined when it is none. */
-export function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
-
 /** An own member of an object. */
 export function member(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
@@ -45,7 +38,8 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-function first(value: unknown): unknown {
+/** First of a list; undefined for anything else. */
+export function first(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : undefined;
 }
 

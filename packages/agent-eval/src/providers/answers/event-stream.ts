@@ -1,4 +1,5 @@
-import { member, parsed, textOf } from './error-body.js';
+import { parseJson } from '../../core/json.js';
+import { first, member, textOf } from './error-body.js';
 
 /** Whether a body is an event stream: some gateways send one though none was asked for. */
 export function isEventStream(body: string): boolean {
@@ -23,19 +24,19 @@ export function joinEventStream(body: string): unknown {
       done = true;
       break;
     }
-    const event = parsed(data);
+    const event = parseJson(data);
     const error = member(event, 'error');
     if (error !== undefined && error !== null) return { error };
     model ??= member(event, 'model');
     usage = member(event, 'usage') ?? usage;
-    const choice = firstOf(member(event, 'choices'));
+    const choice = first(member(event, 'choices'));
     // A gateway may also send one whole completion as its only event.
     const delta = member(choice, 'delta') ?? member(choice, 'message');
     for (const name of ['content', 'refusal', 'reasoning_content', 'reasoning']) {
       const piece = textOf(member(delta, name));
       if (piece !== '') message[name] = (message[name] ?? '') + piece;
     }
-    const call = firstOf(member(delta, 'tool_calls'));
+    const call = first(member(delta, 'tool_calls'));
     toolArguments += textOf(member(member(call, 'function'), 'arguments'));
     finishReason = member(choice, 'finish_reason') ?? finishReason;
   }
@@ -46,8 +47,4 @@ export function joinEventStream(body: string): unknown {
     usage,
     choices: [{ message: { ...message, tool_calls: calls }, finish_reason: finishReason }],
   };
-}
-
-function firstOf(value: unknown): unknown {
-  return Array.isArray(value) ? value[0] : undefined;
 }

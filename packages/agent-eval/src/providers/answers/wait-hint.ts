@@ -1,5 +1,6 @@
+import { parseJson } from '../../core/json.js';
 import { httpDelay, retryAfterMs, validDelay } from '../../core/retry.js';
-import { member, parsed, textOf } from './error-body.js';
+import { member, textOf } from './error-body.js';
 
 type Header = (name: string) => string | undefined;
 
@@ -47,7 +48,7 @@ function resetHeadersMs(header: Header, nowMs: number): number | undefined {
 }
 
 function bodyMs(body: string, nowMs: number): number | undefined {
-  const root = parsed(body);
+  const root = parseJson(body);
   const named = search(root, nowMs, BODY_DEPTH);
   if (named !== undefined) return named;
   const error = member(root, 'error');
