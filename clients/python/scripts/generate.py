@@ -179,12 +179,16 @@ class Models:
 
     @staticmethod
     def _line(name: str, kind: str, limits: list[str], optional: bool, default: str) -> str:
-        end = f"{' | None' if optional else ''}{default}"
+        none = " | None" if optional and not kind.endswith("| None") else ""
+        end = f"{none}{default}"
         if not limits:
             return f"    {name}: {kind}{end}\n"
-        one_line = f"    {name}: Annotated[{kind}, Field({', '.join(limits)})]{end}"
+        whole = f"Annotated[{kind}, Field({', '.join(limits)})]"
+        one_line = f"    {name}: {whole}{end}"
         if len(one_line) <= WIDTH:
             return f"{one_line}\n"
+        if none and kind.startswith("list[") and len(whole) + 8 <= WIDTH:
+            return f"    {name}: (\n        {whole}\n        | None\n    ){default}\n"
         inner = f"        {kind}, Field({', '.join(limits)})"
         return f"    {name}: Annotated[\n{inner}\n    ]{end}\n"
 

@@ -5,6 +5,7 @@ export * from './json-schema.js';
 export * from './judge.js';
 export * from './methods.js';
 export * from './openapi.js';
+export * from './panel.js';
 export * from './rubric.js';
 export * from './rubric-rules.js';
 export * from './service.js';

@@ -1,8 +1,14 @@
 import * as z from 'zod/mini';
+import { panelMember } from './panel.js';
 import { rubric } from './rubric.js';
+import { usage } from './usage.js';
 import { described, wireType } from './wire-types.js';
 
+export { type Usage, usage } from './usage.js';
+
 export const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
+export const MAX_SAMPLES = 64;
+export const MAX_MODELS = 16;
 
 const filled = () => z.string().check(z.minLength(1, 'must not be empty'));
 const optionalText = (description: string) => described(description, z.optional(filled()));
@@ -20,7 +26,9 @@ export const providerChoice = wireType(
   }),
 );
 
-export const scoreMode = z.enum(['text', 'checks']);
+export const scoreMode = z.enum(['text', 'logprobs', 'checks']);
+
+export const poolMode = z.enum(['mean', 'median']);
 
 export const cacheMode = z.enum(['use', 'bypass', 'refresh']);
 
@@ -31,15 +39,36 @@ const common = () => ({
     z.optional(z.record(z.string(), z.unknown())),
   ),
   model: optionalText('Model to ask instead of the configured one.'),
+  models: described(
+    'A panel: each of these models is asked, and their scores are pooled. Not together with `model`.',
+    z.optional(
+      z.array(filled()).check(z.minLength(1, 'must name a model'), z.maxLength(MAX_MODELS)),
+    ),
+  ),
+  samples: described(
+    'How often each model is asked; the scores are pooled. Default 1.',
+    z.optional(z.int().check(z.minimum(1), z.maximum(MAX_SAMPLES))),
+  ),
+  pool: described(
+    'How scores of several verdicts become one: their "mean" (default) or their "median".',
+    z.optional(poolMode),
+  ),
+  quorum: described(
+    'Fewest verdicts that make a pooled one; default: more than half of those asked for.',
+    z.optional(z.int().check(z.minimum(1), z.maximum(MAX_SAMPLES * MAX_MODELS))),
+  ),
   scoreMode: described(
-    '"text": the model gives scores; "checks": it answers the yes/no questions of the rubric.',
+    '"text": the model gives scores; "logprobs": the expected score over the likeliest score tokens; "checks": the model answers the yes/no questions of the rubric. Default: "checks" for local models, else "text".',
     z.optional(scoreMode),
   ),
   temperature: described(
-    'Sampling temperature; default 0.',
+    'Sampling temperature; default 0, or 0.7 with several samples.',
     z.optional(z.number().check(z.minimum(0), z.maximum(2))),
   ),
-  seed: described('Sampling seed, for endpoints that take one.', z.optional(z.int())),
+  seed: described(
+    'Sampling seed, for endpoints that take one; each further sample has the next number.',
+    z.optional(z.int()),
+  ),
   maxTokens: described(
     'Limit on the tokens of the reply.',
     z.optional(z.int().check(z.minimum(1), z.maximum(1_000_000))),
@@ -75,23 +104,6 @@ export const judgeRequest = wireType(
   'JudgeRequest',
   'A judgement to make: exactly one of `rubricName` and `rubric`.',
   z.union([judgeByName, judgeByRubric]),
-);
-
-export const usage = wireType(
-  'Usage',
-  'Tokens and money of the model calls behind an answer.',
-  z.object({
-    inputTokens: count('Tokens sent.'),
-    outputTokens: count('Tokens received.'),
-    cachedInputTokens: described(
-      'Sent tokens the provider had cached.',
-      z.optional(z.int().check(z.minimum(0))),
-    ),
-    costUsd: described(
-      'Cost in US dollars; null when the price is unknown.',
-      z.nullable(z.number().check(z.minimum(0))),
-    ),
-  }),
 );
 
 export const checkAnswer = wireType(
@@ -136,14 +148,31 @@ export const judgeResult = wireType(
     judgeVersion: text(
       'Hash of the prompt version, score mode and sampling; equal means comparable.',
     ),
-    scoreMode: described('How the scores were made.', z.enum(['text', 'checks'])),
-    replyMode: text('How the reply was asked for: "json_schema" or "token_probabilities".'),
+    scoreMode: described(
+      'How the scores were made; "text" where "logprobs" was asked for and the endpoint gave none.',
+      scoreMode,
+    ),
+    replyMode: text(
+      'How the reply was asked for, such as "json_schema"; "token_probabilities" where a local model answered checks.',
+    ),
     droppedParams: texts('Parameters the endpoint refused.'),
     warnings: texts('What to know before trusting the score.'),
     notAssessed: described('Lists that this mode could not fill.', z.array(notAssessed)),
     checks: described(
       'Answers behind each dimension, when scored by checks.',
       z.optional(z.record(z.string(), z.array(checkAnswer))),
+    ),
+    samples: described(
+      'Each verdict behind a pooled one, in the order of the models; a member that failed has its error.',
+      z.optional(z.array(panelMember)),
+    ),
+    stdev: described(
+      'Standard deviation of the composites of a panel; null with fewer than two.',
+      z.optional(z.nullable(z.number().check(z.minimum(0)))),
+    ),
+    agreement: described(
+      'One minus the mean difference between the composites of two members of a panel; null with fewer than two.',
+      z.optional(z.nullable(z.number().check(z.minimum(0), z.maximum(1)))),
     ),
     raw: described('Text of the model reply, when asked for.', z.optional(z.string())),
   }),
@@ -152,6 +181,6 @@ export const judgeResult = wireType(
 export type ProviderChoice = z.output<typeof providerChoice>;
 export type JudgeRequest = z.output<typeof judgeByName> | z.output<typeof judgeByRubric>;
 export type ScoreMode = z.output<typeof scoreMode>;
-export type Usage = z.output<typeof usage>;
+export type PoolMode = z.output<typeof poolMode>;
 export type CheckAnswer = z.output<typeof checkAnswer>;
 export type JudgeResult = z.output<typeof judgeResult>;

@@ -3,6 +3,7 @@ import { validationError } from './errors.js';
 import { type Issue, issuePath } from './issues.js';
 import { type JudgeRequest, judgeByName, judgeByRubric } from './judge.js';
 import { METHODS, type MethodName } from './methods.js';
+import { panelIssues } from './panel-rules.js';
 import { type Rubric, rubric } from './rubric.js';
 import { rubricIssues } from './rubric-rules.js';
 
@@ -32,9 +33,9 @@ export function parseJudgeRequest(params: unknown): JudgeRequest {
       : 'give rubricName (a rubric of the engine) or rubric (your own)';
     throw validationError(what, [{ path: '', message }]);
   }
-  if (named) return parseWith(judgeByName, params, what);
-  const request = parseWith(judgeByRubric, params, what);
-  const issues = rubricIssues(request.rubric, 'rubric');
+  const request: JudgeRequest = parseWith(named ? judgeByName : judgeByRubric, params, what);
+  const issues = panelIssues(request);
+  if ('rubric' in request) issues.push(...rubricIssues(request.rubric, 'rubric'));
   if (issues.length > 0) throw validationError(what, issues);
   return request;
 }

@@ -29,6 +29,7 @@ from agent_eval_rpc._generated.models import (
 )
 from agent_eval_rpc._json import Issue
 from agent_eval_rpc._method import Method, ResultT
+from agent_eval_rpc._rules import panel_issues
 from agent_eval_rpc._version import __version__
 from agent_eval_rpc.errors import (
     AgentEvalError,
@@ -76,7 +77,11 @@ def judge_params(options: object) -> Params:
             else "give rubric_name (a rubric of the engine) or rubric (your own)"
         )
         raise validation_error(what, [Issue("", message)])
-    return to_params((JudgeByName if named else JudgeByRubric).model_validate(given))
+    request = (JudgeByName if named else JudgeByRubric).model_validate(given)
+    issues = panel_issues(request)
+    if issues:
+        raise validation_error(what, issues)
+    return to_params(request)
 
 
 def list_rubrics_call() -> Call[RubricList]:

@@ -1,6 +1,6 @@
-"""What a rubric must satisfy beyond its schema.
+"""What a request and its rubric must satisfy beyond their schema.
 
-The engine has the same rules; ``tests/vectors/rubric-rules.json`` pins both.
+The engine has the same rules; ``tests/vectors`` pins both.
 """
 
 import math
@@ -10,9 +10,33 @@ from typing import TYPE_CHECKING
 from agent_eval_rpc._json import Issue
 
 if TYPE_CHECKING:
-    from agent_eval_rpc._generated.models import Check, FailureMode, Rubric, RubricDimension, Win
+    from agent_eval_rpc._generated.models import (
+        Check,
+        FailureMode,
+        JudgeByName,
+        JudgeByRubric,
+        Rubric,
+        RubricDimension,
+        Win,
+    )
 
 MIN_TOTAL_WEIGHT = 1e-9
+
+
+def panel_issues(request: "JudgeByName | JudgeByRubric") -> list[Issue]:
+    """Lists what does not go together in the options of a panel."""
+    issues: list[Issue] = []
+    if request.model is not None and request.models is not None:
+        issues.append(Issue("models", "give either model or models, not both"))
+    names = request.models or []
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            message = "is named twice; raise samples to ask a model several times"
+            issues.append(Issue(f"models.{i}", message))
+    members = (request.samples or 1) * max(1, len(names))
+    if (request.quorum or 1) > members:
+        issues.append(Issue("quorum", f"is more than the {members} verdicts asked for"))
+    return issues
 
 
 def rubric_issues(rubric: "Rubric") -> list[Issue]:

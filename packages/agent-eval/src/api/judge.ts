@@ -3,12 +3,13 @@ import {
   type JudgeRequest,
   type JudgeResult,
   type Rubric,
-  validationError,
 } from '@tangle-network/agent-eval-contract';
 import { type Deadline, startDeadline } from '../core/deadline.js';
 import type { Judgement } from '../judge/judge.js';
-import type { ApiDeps, Call, JudgeModel } from './deps.js';
-import { checksJudgement, textJudgement } from './remembered.js';
+import type { ApiDeps, Call } from './deps.js';
+import { isPanel, panelJudgement } from './panel.js';
+import { modelFor, type Question, refused, respondent } from './respondent.js';
+import { stopError } from './stop-error.js';
 
 export function judge(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {
   const { observer } = deps;
@@ -21,7 +22,7 @@ async function judged(deps: ApiDeps, request: JudgeRequest, call: Call): Promise
   if (request.provider !== undefined && !call.allowProvider) {
     throw refused('provider', NO_PROVIDER);
   }
-  if (!call.allowProvider) refuseLocalPath(request.model);
+  if (!call.allowProvider) refuseLocalPaths(request);
   const started = deps.clock.monotonic();
   const timeoutMs = request.timeoutMs ?? deps.defaultTimeoutMs;
   const deadline = startDeadline(deps.clock, timeoutMs, call.cancel);
@@ -40,17 +41,23 @@ async function decide(
   request: JudgeRequest,
   deadline: Deadline,
 ): Promise<Judgement> {
+  const question = await questionOf(deps, request);
+  if (isPanel(request)) return panelJudgement(deps, question, deadline);
+  const model = await modelFor(deps, request, request.model);
+  return respondent(deps, question, model).judge(0, deadline);
+}
+
+async function questionOf(deps: ApiDeps, request: JudgeRequest): Promise<Question> {
   const named = 'rubricName' in request ? await deps.rubrics.get(request.rubricName) : null;
-  const model = await deps.resolveModel(request);
-  refuseMode(request, model);
-  if (model.kind === 'text') {
-    return textJudgement(deps, named?.rubric ?? inlineRubric(request), request, model, deadline);
-  }
-  // The same question has the same constants, however the rubric came.
-  const calibration = [...(named?.calibration ?? []), ...(await deps.rubrics.calibration())];
-  const settings = { calibration, allowUncalibrated: deps.allowUncalibrated };
-  const rubric = named?.rubric ?? inlineRubric(request);
-  return checksJudgement(deps, { rubric, settings }, request, model.model, deadline);
+  return {
+    request,
+    rubric: named?.rubric ?? inlineRubric(request),
+    checks: async () => ({
+      // The same question has the same constants, however the rubric came.
+      calibration: [...(named?.calibration ?? []), ...(await deps.rubrics.calibration())],
+      allowUncalibrated: deps.allowUncalibrated,
+    }),
+  };
 }
 
 function inlineRubric(request: JudgeRequest): Rubric {
@@ -58,39 +65,11 @@ function inlineRubric(request: JudgeRequest): Rubric {
   throw new AgentEvalError('internal_error', 'A request without a rubric passed validation.');
 }
 
-function refuseMode(request: JudgeRequest, model: JudgeModel): void {
-  const { scoreMode } = request;
-  if (scoreMode === undefined || scoreMode === model.kind) return;
-  const message =
-    model.kind === 'checks'
-      ? 'a local model judges by checks only; leave scoreMode out, or use a hosted model'
-      : 'checks are answered by local models only; leave scoreMode out, or use a local/ model';
-  throw refused('scoreMode', message);
-}
-
-function refused(path: string, message: string): AgentEvalError {
-  return validationError('Invalid judge request', [{ path, message }]);
-}
-
 const NO_PROVIDER = 'this server does not take endpoints from requests (--allow-request-provider)';
 
 /** A remote caller may name a fetched model, but not make the server open files of its choice. */
-function refuseLocalPath(model: string | undefined): void {
-  if (model === undefined || !/^local\/.*([/\\]|\.gguf$)/i.test(model)) return;
-  throw refused('model', 'this server takes local models by name only, not by path');
-}
-
-function stopError(deadline: Deadline): AgentEvalError | null {
-  switch (deadline.stopReason()) {
-    case 'timeout':
-      return new AgentEvalError(
-        'timeout',
-        `No verdict within the deadline of ${deadline.timeoutMs} ms: raise timeoutMs of the request or --timeout-ms.`,
-        { timeoutMs: deadline.timeoutMs },
-      );
-    case 'cancelled':
-      return new AgentEvalError('cancelled', 'The caller cancelled the judgement.');
-    default:
-      return null;
-  }
+function refuseLocalPaths({ model = '', models = [model] }: JudgeRequest): void {
+  if (!models.some((name) => /^local\/.*([/\\]|\.gguf$)/i.test(name))) return;
+  const path = model === '' ? 'models' : 'model';
+  throw refused(path, 'this server takes local models by name only, not by path');
 }

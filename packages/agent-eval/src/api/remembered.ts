@@ -1,7 +1,7 @@
 import type { JudgeRequest, Rubric } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
+import { type ChecksSettings, judgeByChecks } from '../judge/checks/judge-locally.js';
 import { type Judgement, type JudgeOptions, judgeByText } from '../judge/judge.js';
-import { type ChecksSettings, judgeByChecks } from '../judge/judge-by-checks.js';
 import { asRemembered } from '../judge/memory.js';
 import { checksKey, textKey } from '../judge/memory-keys.js';
 import type { YesNoModel } from '../providers/local/types.js';

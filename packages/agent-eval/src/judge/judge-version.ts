@@ -1,4 +1,4 @@
-import type { ScoreMode } from '@tangle-network/agent-eval-contract';
+import type { PoolMode, ScoreMode } from '@tangle-network/agent-eval-contract';
 import { canonicalJson, sha256Hex } from '../core/hash.js';
 
 /** What a judgement was asked for, as far as it can move scores. */
@@ -15,6 +15,19 @@ const MAX_KNOWN = 512;
 
 /** Hash over what was requested; known before the call. What was learned at run time is not part of it. */
 export function judgeVersion(identity: JudgeIdentity): string {
+  return hashed(identity);
+}
+
+/** The same for several verdicts that are pooled: what each model is asked, how often, and what is made of it. */
+export function panelVersion(panel: {
+  versions: readonly (string | null)[];
+  samples: number;
+  pool: PoolMode;
+}): string {
+  return hashed({ panel });
+}
+
+function hashed(identity: object): string {
   // Built in one place for each mode, so the same identity has the same spelling.
   const key = JSON.stringify(identity);
   const found = known.get(key);

@@ -1,8 +1,8 @@
 import type { Rubric } from '@tangle-network/agent-eval-contract';
-import { CHECKS_PROMPT_VERSION } from './checks-prompt.js';
+import type { ChecksSettings } from './checks/judge-locally.js';
+import { CHECKS_PROMPT_VERSION } from './checks/local-prompt.js';
 import { compileRubric } from './compiled-rubric.js';
 import { type JudgeOptions, textJudgeVersion } from './judge.js';
-import type { ChecksSettings } from './judge-by-checks.js';
 import { memoryKey } from './memory.js';
 import { userMessage } from './prompt.js';
 

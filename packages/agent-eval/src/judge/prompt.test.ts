@@ -2,7 +2,7 @@ import { parseRubric } from '@tangle-network/agent-eval-contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { boundaryToken } from './boundary.js';
-import { checksPrompt } from './checks-prompt.js';
+import { checksPrompt } from './checks/local-prompt.js';
 import { systemMessage, userMessage } from './prompt.js';
 import { withVisibleCharacters } from './visible.js';
 

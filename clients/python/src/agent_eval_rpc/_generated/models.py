@@ -65,14 +65,36 @@ class BatchLineByName(RequestModel):
     model: Annotated[Text, Field(min_length=1)] | None = None
     """Model to ask instead of the configured one."""
 
-    score_mode: Literal["text", "checks"] | None = None
-    """"text": the model gives scores; "checks": it answers the yes/no questions of the rubric."""
+    models: (
+        Annotated[list[Annotated[Text, Field(min_length=1)]], Field(min_length=1, max_length=16)]
+        | None
+    ) = None
+    """A panel: each of these models is asked, and their scores are pooled.
+
+    Not together with `model`.
+    """
+
+    samples: Annotated[Integer, Field(ge=1, le=64)] | None = None
+    """How often each model is asked; the scores are pooled. Default 1."""
+
+    pool: Literal["mean", "median"] | None = None
+    """How scores of several verdicts become one: their "mean" (default) or their "median"."""
+
+    quorum: Annotated[Integer, Field(ge=1, le=1024)] | None = None
+    """Fewest verdicts that make a pooled one; default: more than half of those asked for."""
+
+    score_mode: Literal["text", "logprobs", "checks"] | None = None
+    """"text": the model gives scores.
+
+    "logprobs": the expected score over the likeliest score tokens; "checks": the model answers the
+    yes/no questions of the rubric. Default: "checks" for local models, else "text".
+    """
 
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    """Sampling temperature; default 0."""
+    """Sampling temperature; default 0, or 0.7 with several samples."""
 
     seed: Integer | None = None
-    """Sampling seed, for endpoints that take one."""
+    """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
     """Limit on the tokens of the reply."""
@@ -223,14 +245,36 @@ class BatchLineByRubric(RequestModel):
     model: Annotated[Text, Field(min_length=1)] | None = None
     """Model to ask instead of the configured one."""
 
-    score_mode: Literal["text", "checks"] | None = None
-    """"text": the model gives scores; "checks": it answers the yes/no questions of the rubric."""
+    models: (
+        Annotated[list[Annotated[Text, Field(min_length=1)]], Field(min_length=1, max_length=16)]
+        | None
+    ) = None
+    """A panel: each of these models is asked, and their scores are pooled.
+
+    Not together with `model`.
+    """
+
+    samples: Annotated[Integer, Field(ge=1, le=64)] | None = None
+    """How often each model is asked; the scores are pooled. Default 1."""
+
+    pool: Literal["mean", "median"] | None = None
+    """How scores of several verdicts become one: their "mean" (default) or their "median"."""
+
+    quorum: Annotated[Integer, Field(ge=1, le=1024)] | None = None
+    """Fewest verdicts that make a pooled one; default: more than half of those asked for."""
+
+    score_mode: Literal["text", "logprobs", "checks"] | None = None
+    """"text": the model gives scores.
+
+    "logprobs": the expected score over the likeliest score tokens; "checks": the model answers the
+    yes/no questions of the rubric. Default: "checks" for local models, else "text".
+    """
 
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    """Sampling temperature; default 0."""
+    """Sampling temperature; default 0, or 0.7 with several samples."""
 
     seed: Integer | None = None
-    """Sampling seed, for endpoints that take one."""
+    """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
     """Limit on the tokens of the reply."""
@@ -288,6 +332,60 @@ class CheckAnswer(WireModel):
     """Probability of the expected answer, 0 to 1."""
 
 
+class PanelVerdict(WireModel):
+    """What one member of a panel said."""
+
+    model: str
+    """Model as reported by the provider."""
+
+    composite: Annotated[float, Field(ge=0, le=1)]
+    """Weighted score from 0 to 1."""
+
+    dimensions: dict[str, float]
+    """Score of each rubric dimension."""
+
+    failure_modes: list[str]
+    """Ids of the negative patterns found."""
+
+    wins: list[str]
+    """Ids of the positive patterns found."""
+
+    rationale: str
+    """Why, in the words of the model."""
+
+    usage: Usage | None
+    """Tokens and cost; null when the provider did not report them."""
+
+    cached: bool
+    """True when no model was asked."""
+
+
+class ErrorBody(WireModel):
+    """Why a request failed."""
+
+    code: str
+    """One of the codes of the error table."""
+
+    message: str
+    """What happened and what to do next."""
+
+    details: dict[str, Any]
+    """Facts for programs, by code."""
+
+
+class PanelFailure(WireModel):
+    """A member of a panel that gave no verdict, and why."""
+
+    model: str
+    """Model as it was asked for."""
+
+    error: ErrorBody
+
+
+PanelMember = PanelVerdict | PanelFailure
+"""One member of a panel: its verdict, or its error."""
+
+
 class JudgeResult(WireModel):
     """A verdict."""
 
@@ -327,11 +425,17 @@ class JudgeResult(WireModel):
     judge_version: str
     """Hash of the prompt version, score mode and sampling; equal means comparable."""
 
-    score_mode: Literal["text", "checks"]
-    """How the scores were made."""
+    score_mode: Literal["text", "logprobs", "checks"]
+    """How the scores were made.
+
+    "text" where "logprobs" was asked for and the endpoint gave none.
+    """
 
     reply_mode: str
-    """How the reply was asked for: "json_schema" or "token_probabilities"."""
+    """How the reply was asked for, such as "json_schema".
+
+    "token_probabilities" where a local model answered checks.
+    """
 
     dropped_params: list[str]
     """Parameters the endpoint refused."""
@@ -344,6 +448,21 @@ class JudgeResult(WireModel):
 
     checks: dict[str, list[CheckAnswer]] | None = None
     """Answers behind each dimension, when scored by checks."""
+
+    samples: list[PanelMember] | None = None
+    """Each verdict behind a pooled one, in the order of the models.
+
+    A member that failed has its error.
+    """
+
+    stdev: Annotated[float, Field(ge=0)] | None = None
+    """Standard deviation of the composites of a panel; null with fewer than two."""
+
+    agreement: Annotated[float, Field(ge=0, le=1)] | None = None
+    """One minus the mean difference between the composites of two members of a panel.
+
+    Null with fewer than two.
+    """
 
     raw: str | None = None
     """Text of the model reply, when asked for."""
@@ -361,19 +480,6 @@ class BatchScored(WireModel):
     outcome: Literal["scored"]
 
     result: JudgeResult
-
-
-class ErrorBody(WireModel):
-    """Why a request failed."""
-
-    code: str
-    """One of the codes of the error table."""
-
-    message: str
-    """What happened and what to do next."""
-
-    details: dict[str, Any]
-    """Facts for programs, by code."""
 
 
 class BatchUnscored(WireModel):
@@ -438,14 +544,36 @@ class JudgeByName(RequestModel):
     model: Annotated[Text, Field(min_length=1)] | None = None
     """Model to ask instead of the configured one."""
 
-    score_mode: Literal["text", "checks"] | None = None
-    """"text": the model gives scores; "checks": it answers the yes/no questions of the rubric."""
+    models: (
+        Annotated[list[Annotated[Text, Field(min_length=1)]], Field(min_length=1, max_length=16)]
+        | None
+    ) = None
+    """A panel: each of these models is asked, and their scores are pooled.
+
+    Not together with `model`.
+    """
+
+    samples: Annotated[Integer, Field(ge=1, le=64)] | None = None
+    """How often each model is asked; the scores are pooled. Default 1."""
+
+    pool: Literal["mean", "median"] | None = None
+    """How scores of several verdicts become one: their "mean" (default) or their "median"."""
+
+    quorum: Annotated[Integer, Field(ge=1, le=1024)] | None = None
+    """Fewest verdicts that make a pooled one; default: more than half of those asked for."""
+
+    score_mode: Literal["text", "logprobs", "checks"] | None = None
+    """"text": the model gives scores.
+
+    "logprobs": the expected score over the likeliest score tokens; "checks": the model answers the
+    yes/no questions of the rubric. Default: "checks" for local models, else "text".
+    """
 
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    """Sampling temperature; default 0."""
+    """Sampling temperature; default 0, or 0.7 with several samples."""
 
     seed: Integer | None = None
-    """Sampling seed, for endpoints that take one."""
+    """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
     """Limit on the tokens of the reply."""
@@ -484,14 +612,36 @@ class JudgeByRubric(RequestModel):
     model: Annotated[Text, Field(min_length=1)] | None = None
     """Model to ask instead of the configured one."""
 
-    score_mode: Literal["text", "checks"] | None = None
-    """"text": the model gives scores; "checks": it answers the yes/no questions of the rubric."""
+    models: (
+        Annotated[list[Annotated[Text, Field(min_length=1)]], Field(min_length=1, max_length=16)]
+        | None
+    ) = None
+    """A panel: each of these models is asked, and their scores are pooled.
+
+    Not together with `model`.
+    """
+
+    samples: Annotated[Integer, Field(ge=1, le=64)] | None = None
+    """How often each model is asked; the scores are pooled. Default 1."""
+
+    pool: Literal["mean", "median"] | None = None
+    """How scores of several verdicts become one: their "mean" (default) or their "median"."""
+
+    quorum: Annotated[Integer, Field(ge=1, le=1024)] | None = None
+    """Fewest verdicts that make a pooled one; default: more than half of those asked for."""
+
+    score_mode: Literal["text", "logprobs", "checks"] | None = None
+    """"text": the model gives scores.
+
+    "logprobs": the expected score over the likeliest score tokens; "checks": the model answers the
+    yes/no questions of the rubric. Default: "checks" for local models, else "text".
+    """
 
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    """Sampling temperature; default 0."""
+    """Sampling temperature; default 0, or 0.7 with several samples."""
 
     seed: Integer | None = None
-    """Sampling seed, for endpoints that take one."""
+    """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
     """Limit on the tokens of the reply."""

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { childEnvironment, processEnvironment } from '../../config/env.js';
 import { type Clock, systemClock } from '../../core/clock.js';
 import { localPaths } from '../../entries/local-paths.js';
-import { checksPrompt } from '../../judge/checks-prompt.js';
+import { checksPrompt } from '../../judge/checks/local-prompt.js';
 import { fetchModel } from '../../models/fetch.js';
 import { fileHash } from '../../models/file-hash.js';
 import { knownModel, resolveModel } from '../../models/resolve-model.js';

@@ -1,6 +1,6 @@
 import type { Check, CheckAnswer, Rubric } from '@tangle-network/agent-eval-contract';
-import type { Calibration } from '../rubrics/entry.js';
-import type { Scores } from './score.js';
+import type { Calibration } from '../../rubrics/entry.js';
+import type { Scores } from '../score.js';
 
 /** Probability mass a model put on "yes" and on "no" as its next word. */
 export interface YesNo {

@@ -1,10 +1,10 @@
 import { parseRubric } from '@tangle-network/agent-eval-contract';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../core/clock.js';
-import { startDeadline } from '../core/deadline.js';
-import type { YesNoModel } from '../providers/local/types.js';
-import { questionsOf, scoreChecks } from './checks.js';
-import { judgeByChecks } from './judge-by-checks.js';
+import { systemClock } from '../../core/clock.js';
+import { startDeadline } from '../../core/deadline.js';
+import type { YesNoModel } from '../../providers/local/types.js';
+import { judgeByChecks } from './judge-locally.js';
+import { questionsOf, scoreChecks } from './scoring.js';
 
 const rubric = parseRubric({
   name: 'r',

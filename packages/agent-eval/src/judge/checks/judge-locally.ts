@@ -1,20 +1,20 @@
 import { AgentEvalError, type CheckAnswer, type Rubric } from '@tangle-network/agent-eval-contract';
-import { signalOf } from '../core/cancel.js';
-import type { Deadline } from '../core/deadline.js';
-import type { YesNoModel } from '../providers/local/types.js';
-import type { Calibration } from '../rubrics/entry.js';
-import { rubricVersion } from '../rubrics/version.js';
+import { signalOf } from '../../core/cancel.js';
+import type { Deadline } from '../../core/deadline.js';
+import type { YesNoModel } from '../../providers/local/types.js';
+import type { Calibration } from '../../rubrics/entry.js';
+import { rubricVersion } from '../../rubrics/version.js';
+import type { Judgement, JudgeOptions } from '../judge.js';
+import { judgeVersion } from '../judge-version.js';
+import { composite } from '../score.js';
+import { CHECKS_PROMPT_VERSION, checksPrompt } from './local-prompt.js';
 import {
   type CheckedVerdict,
   dimensionsWithoutChecks,
   questionsOf,
   scoreChecks,
   withBroadQuestions,
-} from './checks.js';
-import { CHECKS_PROMPT_VERSION, checksPrompt } from './checks-prompt.js';
-import type { Judgement, JudgeOptions } from './judge.js';
-import { judgeVersion } from './judge-version.js';
-import { composite } from './score.js';
+} from './scoring.js';
 
 export interface ChecksSettings {
   /** Calibration that may apply, of any model. */
@@ -36,9 +36,7 @@ export async function judgeByChecks(
 ): Promise<Judgement> {
   const asked = withChecks(rubric, settings.allowUncalibrated);
   const { fileSha256 } = await model.describe();
-  const calibration = firstForEachQuestion(
-    settings.calibration.filter((row) => row.model === fileSha256),
-  );
+  const calibration = calibrationFor(settings, fileSha256);
   const questions = questionsOf(asked);
   const prompt = checksPrompt(options.content, options.context, questions);
   const { answers, inputTokens, outputTokens } = await model.answer(prompt, {
@@ -59,17 +57,7 @@ export async function judgeByChecks(
     usage: { inputTokens, outputTokens, costUsd: 0 },
     cached: false,
     attempts: 1,
-    judgeVersion: judgeVersion({
-      scoreMode: 'checks',
-      promptVersion: CHECKS_PROMPT_VERSION,
-      sampling: null,
-      checks: {
-        asked: [...asked.dimensions, ...asked.failureModes, ...asked.wins].map(
-          ({ id, checks = [] }) => ({ id, checks }),
-        ),
-        calibration: calibration.filter((row) => byQuestion.has(row.question)),
-      },
-    }),
+    judgeVersion: versionOf(asked, calibration),
     scoreMode: 'checks',
     replyMode: 'token_probabilities',
     droppedParams: [],
@@ -77,6 +65,35 @@ export async function judgeByChecks(
     notAssessed: verdict.notAssessed,
     checks: verdict.checks,
   };
+}
+
+/** The judgeVersion of a judgement by a local model. */
+export function localChecksVersion(
+  rubric: Rubric,
+  settings: ChecksSettings,
+  fileSha256: string,
+): string {
+  const asked = withChecks(rubric, settings.allowUncalibrated);
+  return versionOf(asked, calibrationFor(settings, fileSha256));
+}
+
+function versionOf(asked: Rubric, calibration: readonly Calibration[]): string {
+  const questions = new Set(questionsOf(asked));
+  return judgeVersion({
+    scoreMode: 'checks',
+    promptVersion: CHECKS_PROMPT_VERSION,
+    sampling: null,
+    checks: {
+      asked: [...asked.dimensions, ...asked.failureModes, ...asked.wins].map(
+        ({ id, checks = [] }) => ({ id, checks }),
+      ),
+      calibration: calibration.filter((row) => questions.has(row.question)),
+    },
+  });
+}
+
+function calibrationFor({ calibration }: ChecksSettings, fileSha256: string): Calibration[] {
+  return firstForEachQuestion(calibration.filter((row) => row.model === fileSha256));
 }
 
 /** Rubrics share questions; of several rows for one question the first counts. */

@@ -1,0 +1,117 @@
+import {
+  AgentEvalError,
+  type JudgeRequest,
+  type PoolMode,
+} from '@tangle-network/agent-eval-contract';
+import type { Deadline } from '../core/deadline.js';
+import type { Judgement } from '../judge/judge.js';
+import { panelVersion } from '../judge/judge-version.js';
+import { asRemembered } from '../judge/memory.js';
+import { type Failed, type Member, pooled } from '../judge/panel/pool.js';
+import type { ApiDeps } from './deps.js';
+import { modelFor, type Question, type Respondent, refused, respondent } from './respondent.js';
+import { stopError } from './stop-error.js';
+
+/** With several samples a model must be free to answer otherwise. */
+const SAMPLING_TEMPERATURE = 0.7;
+
+/** Whether a request asks for several verdicts, or for one in the form of several. */
+export function isPanel({ samples, models }: JudgeRequest): boolean {
+  return samples !== undefined || models !== undefined;
+}
+
+/** Asks each model of the request as often as it says, all at once, and pools what they say. */
+export async function panelJudgement(
+  deps: ApiDeps,
+  question: Question,
+  deadline: Deadline,
+): Promise<Judgement> {
+  const { samples = 1, pool = 'mean', quorum } = question.request;
+  const panel = await panelOf(deps, samples > 1 ? withSampling(question) : question);
+  const members = await Promise.all(
+    panel.map((one) => ('error' in one ? copies(one, samples) : answers(one, samples, deadline))),
+  );
+  const judgeVersion = await versionOf(panel, { samples, pool });
+  return pooled(question.rubric, members.flat(), { pool, quorum, judgeVersion });
+}
+
+function withSampling(question: Question): Question {
+  const { temperature = SAMPLING_TEMPERATURE } = question.request;
+  return { ...question, request: { ...question.request, temperature } };
+}
+
+/** A single verdict compares with those that were not asked for as a panel. */
+async function versionOf(
+  panel: readonly (Respondent | Failed)[],
+  { samples, pool }: { samples: number; pool: PoolMode },
+): Promise<string> {
+  const versions = await Promise.all(
+    panel.map((one) => ('error' in one ? null : one.version().catch(() => null))),
+  );
+  const [only] = versions;
+  const single = samples === 1 && versions.length === 1;
+  return single && only != null ? only : panelVersion({ versions, samples, pool });
+}
+
+/** The models of a panel, ready to be asked. One that can't be is a member that failed; without any, its error is thrown. */
+async function panelOf(deps: ApiDeps, question: Question): Promise<(Respondent | Failed)[]> {
+  const { model, models = [model] } = question.request;
+  const panel = await Promise.all(
+    models.map(async (name): Promise<Respondent | Failed> => {
+      try {
+        return respondent(deps, question, await modelFor(deps, question.request, name));
+      } catch (error) {
+        if (name === undefined || !isOfMember(error)) throw error;
+        return { model: name, error };
+      }
+    }),
+  );
+  const failed = panel.filter((one) => 'error' in one);
+  if (failed.length === panel.length && failed[0] !== undefined) throw failed[0].error;
+  const modes = new Set(panel.flatMap((one) => ('error' in one ? [] : [one.mode])));
+  if (modes.size > 1) throw refused('models', MIXED);
+  return panel;
+}
+
+const MIXED =
+  'local models judge by checks only: give scoreMode "checks", so that all of them do the same';
+
+function copies<T>(one: T, times: number): T[] {
+  return Array.from({ length: times }, () => one);
+}
+
+/** One model's answers, one for each sample. */
+async function answers(one: Respondent, samples: number, deadline: Deadline): Promise<Member[]> {
+  if (one.varies) {
+    return Promise.all(Array.from({ length: samples }, (_, i) => answer(one, i, deadline)));
+  }
+  const first = await answer(one, 0, deadline);
+  if (samples === 1) return [first];
+  if ('error' in first) return copies(first, samples);
+  const told = `${one.model} answers the same each time, so it was asked once for ${samples} samples`;
+  const warned = { ...first.judgement, warnings: [...first.judgement.warnings, told] };
+  const again: Member = { model: one.model, judgement: asRemembered(warned) };
+  return [{ model: one.model, judgement: warned }, ...copies(again, samples - 1)];
+}
+
+async function answer(one: Respondent, sample: number, deadline: Deadline): Promise<Member> {
+  try {
+    return { model: one.model, judgement: await one.judge(sample, deadline) };
+  } catch (thrown) {
+    const error = thrown instanceof AgentEvalError ? thrown : stopError(deadline);
+    if (!isOfMember(error)) throw thrown;
+    return { model: one.model, error };
+  }
+}
+
+/** A fault of the request or of the engine, and a caller who has left, are no matter of one member. */
+function isOfMember(error: unknown): error is AgentEvalError {
+  return error instanceof AgentEvalError && !OF_THE_WHOLE.has(error.code);
+}
+
+const OF_THE_WHOLE: ReadonlySet<string> = new Set([
+  'validation_error',
+  'rubric_needs_checks',
+  'cancelled',
+  'internal_error',
+]);

@@ -1,0 +1,28 @@
+import type { Issue } from './issues.js';
+import type { JudgeRequest } from './judge.js';
+
+/** What the options of a panel must satisfy together. */
+export function panelIssues({
+  model,
+  models,
+  samples = 1,
+  quorum = 1,
+}: Pick<JudgeRequest, 'model' | 'models' | 'samples' | 'quorum'>): Issue[] {
+  const issues: Issue[] = [];
+  if (model !== undefined && models !== undefined) {
+    issues.push({ path: 'models', message: 'give either model or models, not both' });
+  }
+  const seen = new Set<string>();
+  for (const [i, name] of (models ?? []).entries()) {
+    if (seen.has(name)) {
+      const message = 'is named twice; raise samples to ask a model several times';
+      issues.push({ path: `models.${i}`, message });
+    }
+    seen.add(name);
+  }
+  const members = samples * (models?.length ?? 1);
+  if (quorum > members) {
+    issues.push({ path: 'quorum', message: `is more than the ${members} verdicts asked for` });
+  }
+  return issues;
+}
