@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
 import { batchLine, batchOutcome } from './batch.js';
+import { compareRequest, compareResult } from './compare.js';
 import { judgeRequest, judgeResult } from './judge.js';
 import {
   emptyRequest,
@@ -43,6 +44,15 @@ export const METHODS = {
     stdio: false,
     lines: true,
     summary: 'Judge many texts: one JSON object a line in, one outcome a line out, in any order.',
+  },
+  compare: {
+    http: 'POST',
+    path: '/v1/compare',
+    params: compareRequest,
+    result: compareResult,
+    auth: true,
+    stdio: true,
+    summary: 'Tell which of two texts is better by a rubric, asked in both orders.',
   },
   listRubrics: {
     http: 'GET',

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { type CompareRequest, compareByName, compareByRubric } from './compare.js';
 import { validationError } from './errors.js';
 import { type Issue, issuePath } from './issues.js';
 import { type JudgeRequest, judgeByName, judgeByRubric } from './judge.js';
@@ -12,16 +13,36 @@ export function parseParams<N extends MethodName>(
   method: N,
   params: unknown,
 ): z.output<(typeof METHODS)[N]['params']> {
-  if (method === 'judge') {
-    return parseJudgeRequest(params) as z.output<(typeof METHODS)[N]['params']>;
-  }
+  type Params = z.output<(typeof METHODS)[N]['params']>;
+  if (method === 'judge') return parseJudgeRequest(params) as Params;
+  if (method === 'compare') return parseCompareRequest(params) as Params;
   const parsed = parseWith(METHODS[method].params, params, `Invalid parameters of ${method}`);
-  return parsed as z.output<(typeof METHODS)[N]['params']>;
+  return parsed as Params;
 }
 
-/** Picks the branch of the request by the key that is there, so that every issue has a plain path. */
 export function parseJudgeRequest(params: unknown): JudgeRequest {
   const what = 'Invalid judge request';
+  const request = parseByRubric(judgeByName, judgeByRubric, params, what);
+  const issues = [...panelIssues(request), ...inlineIssues(request)];
+  if (issues.length > 0) throw validationError(what, issues);
+  return request;
+}
+
+export function parseCompareRequest(params: unknown): CompareRequest {
+  const what = 'Invalid compare request';
+  const request = parseByRubric(compareByName, compareByRubric, params, what);
+  const issues = inlineIssues(request);
+  if (issues.length > 0) throw validationError(what, issues);
+  return request;
+}
+
+/** Picks the branch of a request by the key that is there, so that every issue has a plain path. */
+function parseByRubric<A extends z.core.$ZodType, B extends z.core.$ZodType>(
+  byName: A,
+  byRubric: B,
+  params: unknown,
+  what: string,
+): z.output<A> | z.output<B> {
   if (typeof params !== 'object' || params === null || Array.isArray(params)) {
     throw validationError(what, [{ path: '', message: 'must be a JSON object' }]);
   }
@@ -33,11 +54,11 @@ export function parseJudgeRequest(params: unknown): JudgeRequest {
       : 'give rubricName (a rubric of the engine) or rubric (your own)';
     throw validationError(what, [{ path: '', message }]);
   }
-  const request: JudgeRequest = parseWith(named ? judgeByName : judgeByRubric, params, what);
-  const issues = panelIssues(request);
-  if ('rubric' in request) issues.push(...rubricIssues(request.rubric, 'rubric'));
-  if (issues.length > 0) throw validationError(what, issues);
-  return request;
+  return named ? parseWith(byName, params, what) : parseWith(byRubric, params, what);
+}
+
+function inlineIssues(request: { rubricName: string } | { rubric: Rubric }): Issue[] {
+  return 'rubric' in request ? rubricIssues(request.rubric, 'rubric') : [];
 }
 
 /** Checks a rubric on its own. */

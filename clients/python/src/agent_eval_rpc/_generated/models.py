@@ -500,6 +500,214 @@ BatchOutcome = BatchScored | BatchUnscored
 """What became of one line of a batch; every line has exactly one."""
 
 
+class CompareByName(RequestModel):
+    """Compare by a rubric that the engine knows by name."""
+
+    rubric_name: Annotated[Text, Field(min_length=1)]
+    """Name of a rubric of the engine."""
+
+    a: Annotated[Text, Field(min_length=1)]
+    """One text."""
+
+    b: Annotated[Text, Field(min_length=1)]
+    """The other text."""
+
+    context: JsonObject | None = None
+    """Shown to the judge beside the content.
+
+    Customary keys: question, source, reference, metadata.
+    """
+
+    model: Annotated[Text, Field(min_length=1)] | None = None
+    """Model to ask instead of the configured one."""
+
+    swap: Boolean | None = None
+    """Ask in both orders, so that a preference for a place shows; default true."""
+
+    samples: Annotated[Integer, Field(ge=1, le=64)] | None = None
+    """How often the two are compared; most comparisons decide. Default 1."""
+
+    score_mode: Literal["text", "checks"] | None = None
+    """"text": the model says which text is better.
+
+    "checks": each text is judged alone by the yes/no questions of the rubric. Default: "checks" for
+    local models, else "text".
+    """
+
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    """Sampling temperature; default 0, or 0.7 with several samples."""
+
+    seed: Integer | None = None
+    """Sampling seed, for endpoints that take one; each further sample has the next number."""
+
+    max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
+    """Limit on the tokens of the reply."""
+
+    timeout_ms: Annotated[Integer, Field(ge=1, le=86400000)] | None = None
+    """Deadline of the whole judgement in milliseconds; default 180000."""
+
+    cache: Literal["use", "bypass", "refresh"] | None = None
+    """"use": a remembered verdict will do (default).
+
+    "bypass": neither read nor remember; "refresh": ask anew and remember. Without a cache it
+    changes nothing.
+    """
+
+    provider: ProviderChoice | None = None
+    """The model endpoint for this request alone."""
+
+
+class CompareByRubric(RequestModel):
+    """Compare by the rubric that the request carries."""
+
+    rubric: Rubric
+
+    a: Annotated[Text, Field(min_length=1)]
+    """One text."""
+
+    b: Annotated[Text, Field(min_length=1)]
+    """The other text."""
+
+    context: JsonObject | None = None
+    """Shown to the judge beside the content.
+
+    Customary keys: question, source, reference, metadata.
+    """
+
+    model: Annotated[Text, Field(min_length=1)] | None = None
+    """Model to ask instead of the configured one."""
+
+    swap: Boolean | None = None
+    """Ask in both orders, so that a preference for a place shows; default true."""
+
+    samples: Annotated[Integer, Field(ge=1, le=64)] | None = None
+    """How often the two are compared; most comparisons decide. Default 1."""
+
+    score_mode: Literal["text", "checks"] | None = None
+    """"text": the model says which text is better.
+
+    "checks": each text is judged alone by the yes/no questions of the rubric. Default: "checks" for
+    local models, else "text".
+    """
+
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    """Sampling temperature; default 0, or 0.7 with several samples."""
+
+    seed: Integer | None = None
+    """Sampling seed, for endpoints that take one; each further sample has the next number."""
+
+    max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
+    """Limit on the tokens of the reply."""
+
+    timeout_ms: Annotated[Integer, Field(ge=1, le=86400000)] | None = None
+    """Deadline of the whole judgement in milliseconds; default 180000."""
+
+    cache: Literal["use", "bypass", "refresh"] | None = None
+    """"use": a remembered verdict will do (default).
+
+    "bypass": neither read nor remember; "refresh": ask anew and remember. Without a cache it
+    changes nothing.
+    """
+
+    provider: ProviderChoice | None = None
+    """The model endpoint for this request alone."""
+
+
+CompareRequest = CompareByName | CompareByRubric
+"""Two texts to compare: exactly one of `rubricName` and `rubric`."""
+
+
+class TextPair(WireModel):
+    """Characters of each text: models tend to prefer the longer."""
+
+    a: float
+
+    b: float
+
+
+class OrderVerdict(WireModel):
+    """What the model preferred in one order of the texts."""
+
+    first: Literal["a", "b"]
+    """The text that was shown first."""
+
+    winner: Literal["a", "b", "tie"]
+    """The better text, or "tie"."""
+
+    rationale: str
+    """Why, in the words of the model."""
+
+    usage: Usage | None
+    """Tokens and cost; null when the provider did not report them."""
+
+    cached: bool
+    """True when no model was asked."""
+
+
+class OrderFailure(WireModel):
+    """An order of the texts that gave no answer, and why."""
+
+    first: Literal["a", "b"]
+    """The text that was shown first."""
+
+    error: ErrorBody
+
+
+OrderOutcome = OrderVerdict | OrderFailure
+"""What became of one order of the texts."""
+
+
+class CompareResult(WireModel):
+    """Which of two texts is better."""
+
+    winner: Literal["a", "b", "tie"] | None
+    """The text that most comparisons prefer in both orders, else "tie".
+
+    Null when no comparison was complete.
+    """
+
+    scores: TextPair | None
+    """Composite of each text, when they were judged alone; else null."""
+
+    flipped: bool
+    """True when a comparison preferred the text in the same place in both orders."""
+
+    consistency: Annotated[float, Field(ge=0, le=1)] | None
+    """Share of the comparisons whose two orders agree; null where only one order was asked."""
+
+    order: list[OrderOutcome]
+    """Every answer, in the order of asking; empty when the texts were judged alone."""
+
+    lengths: TextPair
+
+    n: Annotated[int, Field(ge=0)]
+    """Complete comparisons behind the winner."""
+
+    rationale: str
+    """Why, in the words of the model."""
+
+    rubric_version: str
+    """Name and hash of the rubric; equal means comparable."""
+
+    judge_version: str
+    """Hash of the prompt version and sampling; equal means comparable."""
+
+    model: str
+    """Model as reported by the provider."""
+
+    usage: Usage | None
+    """Tokens and cost of all answers; null when a provider did not report them."""
+
+    duration_ms: Annotated[int, Field(ge=0)]
+    """Duration of this call in milliseconds."""
+
+    warnings: list[str]
+    """What to know before trusting the winner.
+
+    "singleOrder" when one order of a comparison gave no answer.
+    """
+
+
 class EmptyRequest(RequestModel):
     """No parameters."""
 
