@@ -55,7 +55,7 @@ export const ERRORS = {
   rubric_needs_checks: row(
     422,
     'RubricNeedsChecksError',
-    'a local model needs a rubric with checks',
+    'judging by checks, as local models do, needs a rubric with checks',
   ),
   cancelled: row(499, 'CancelledError', 'the caller cancelled or went away'),
   internal_error: row(500, 'InternalError', 'a fault of the engine', { exit: 3 }),

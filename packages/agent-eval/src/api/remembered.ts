@@ -1,21 +1,22 @@
 import type { JudgeRequest, Rubric } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
 import { type ChecksSettings, judgeByChecks } from '../judge/checks/judge-locally.js';
-import { type Judgement, type JudgeOptions, judgeByText } from '../judge/judge.js';
+import type { HostedMode } from '../judge/hosted.js';
+import type { Judgement, JudgeOptions } from '../judge/judge.js';
 import { asRemembered } from '../judge/memory.js';
-import { checksKey, textKey } from '../judge/memory-keys.js';
+import { checksKey, hostedKey } from '../judge/memory-keys.js';
 import type { YesNoModel } from '../providers/local/types.js';
 import type { ApiDeps, TextModel } from './deps.js';
 
 type Options = JudgeOptions & Pick<JudgeRequest, 'cache'>;
 
 /**
- * One judgement by scores, or what the cache remembers of it. `sample` tells apart the judgements of a
- * request that asks the same model several times.
+ * One judgement by a hosted model, or what the cache remembers of it. `sample` tells apart the judgements of
+ * a request that asks the same model several times.
  */
-export function textJudgement(
+export function hostedJudgement(
   { memory }: ApiDeps,
-  rubric: Rubric,
+  { rubric, mode }: { rubric: Rubric; mode: HostedMode },
   options: Options,
   { client, model, address }: TextModel,
   deadline: Deadline,
@@ -24,8 +25,8 @@ export function textJudgement(
   return remembered(
     memory,
     options,
-    async () => textKey(rubric, options, { address, model, sample }),
-    (asked, limit) => judgeByText(rubric, asked, client, model, limit),
+    async () => hostedKey(rubric, options, mode, { address, model, sample }),
+    (asked, limit) => mode.judge(rubric, asked, { client, model }, limit),
     deadline,
   );
 }

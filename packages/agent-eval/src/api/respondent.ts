@@ -7,10 +7,11 @@ import {
 } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
 import { type ChecksSettings, localChecksVersion } from '../judge/checks/judge-locally.js';
-import { type Judgement, textJudgeVersion } from '../judge/judge.js';
+import { hostedMode } from '../judge/hosted.js';
+import type { Judgement } from '../judge/judge.js';
 import type { YesNoModel } from '../providers/local/types.js';
 import type { ApiDeps, JudgeModel, TextModel } from './deps.js';
-import { checksJudgement, textJudgement } from './remembered.js';
+import { checksJudgement, hostedJudgement } from './remembered.js';
 
 /** What is asked, whoever answers. */
 export interface Question {
@@ -42,9 +43,6 @@ export async function modelFor(
   const model = await deps.resolveModel({ model: name, provider });
   if (model.kind === 'checks' && scoreMode !== undefined && scoreMode !== 'checks') {
     throw refused('scoreMode', LOCAL_BY_CHECKS);
-  }
-  if (model.kind === 'text' && scoreMode !== undefined && scoreMode !== 'text') {
-    throw refused('scoreMode', 'checks are answered by local models only');
   }
   return model;
 }
@@ -86,13 +84,15 @@ function hostedRespondent(
   { request, rubric }: Question,
   model: TextModel,
 ): Respondent {
+  const { scoreMode = 'text' } = request;
+  const mode = hostedMode(scoreMode, deps.allowUncalibrated);
   return {
     model: model.model,
-    mode: 'text',
+    mode: scoreMode,
     varies: true,
-    version: async () => textJudgeVersion(request),
+    version: async () => mode.version(rubric, request),
     judge: (sample, deadline) =>
-      textJudgement(deps, rubric, atSample(request, sample), model, deadline, sample),
+      hostedJudgement(deps, { rubric, mode }, atSample(request, sample), model, deadline, sample),
   };
 }
 

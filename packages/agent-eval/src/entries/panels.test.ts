@@ -10,6 +10,7 @@ import {
 import { dispatch } from '../api/dispatch.js';
 import { resolveSettings } from '../config/resolve.js';
 import { Canceller } from '../core/cancel.js';
+import type { YesNoModel } from '../providers/local/types.js';
 import { composeEngine, type Engine } from './compose.js';
 
 const RUBRIC = {
@@ -218,5 +219,82 @@ it.each([
   await expect(judge(changes)).rejects.toMatchObject({
     code: 'validation_error',
     details: { issues: [{ path: at }] },
+  });
+});
+
+describe('a local model in a panel', () => {
+  const checked = {
+    ...RUBRIC,
+    dimensions: [
+      { ...RUBRIC.dimensions[0], checks: [{ question: 'Is it good?', expect: 'yes', weight: 1 }] },
+    ],
+  };
+
+  /** Puts a model that answers with one probability behind the names that begin with `local/`. */
+  function withLocal(yes: number): { engine: Engine; calls: () => number } {
+    let calls = 0;
+    const model: YesNoModel = {
+      name: 'small',
+      describe: async () => ({ fileSha256: 'abc', contextSize: 2048 }),
+      answer: async ({ questions }) => {
+        calls += 1;
+        return {
+          answers: questions.map(() => ({ yes, no: 1 - yes })),
+          inputTokens: 9,
+          outputTokens: 0,
+        };
+      },
+      close: async () => {},
+    };
+    const resolveModel: Engine['deps']['resolveModel'] = async (choice) =>
+      choice.model?.startsWith('local/') === true
+        ? { kind: 'checks', model }
+        : engine.deps.resolveModel(choice);
+    return { engine: { ...engine, deps: { ...engine.deps, resolveModel } }, calls: () => calls };
+  }
+
+  it('is asked once, since it answers the same each time', async () => {
+    const { engine: local, calls } = withLocal(0.75);
+    const result = await judge(
+      { rubric: checked, model: 'local/small', samples: 3 },
+      undefined,
+      local,
+    );
+    expect(result).toMatchObject({
+      composite: expect.closeTo(0.75, 12),
+      stdev: 0,
+      attempts: 1,
+      usage: { inputTokens: 9 },
+      cached: false,
+      warnings: expect.arrayContaining([expect.stringContaining('asked once for 3 samples')]),
+    });
+    expect(result.samples.map(({ cached }) => cached)).toEqual([false, true, true]);
+    expect(calls()).toBe(1);
+  });
+
+  it('judges with hosted ones by checks, and only by those', async () => {
+    const { engine: local } = withLocal(0.5);
+    const request = { rubric: checked, models: ['a', 'local/small'] };
+    await provider.script([], { reply: { content: '{"rationale":"r","answers":{"q1":"yes"}}' } });
+    await expect(judge(request, undefined, local)).rejects.toMatchObject({
+      code: 'validation_error',
+      message: expect.stringContaining('scoreMode "checks"'),
+    });
+    const result = await judge({ ...request, scoreMode: 'checks' }, undefined, local);
+    expect(result).toMatchObject({
+      composite: expect.closeTo(0.75, 12),
+      scoreMode: 'checks',
+      checks: { quality: [{ p: expect.closeTo(0.75, 12) }] },
+    });
+    await expect(
+      judge({ ...request, scoreMode: 'logprobs' }, undefined, local),
+    ).rejects.toMatchObject({ code: 'validation_error' });
+  });
+
+  it('without checks makes the whole request wrong', async () => {
+    const { engine: local } = withLocal(0.5);
+    await expect(
+      judge({ models: ['a', 'local/small'], scoreMode: 'checks' }, undefined, local),
+    ).rejects.toMatchObject({ code: 'rubric_needs_checks' });
   });
 });

@@ -10,6 +10,18 @@ export interface JudgeIdentity {
   checks: unknown;
 }
 
+/** What a caller asked of the sampling, with the default; null where nothing was asked. */
+export function samplingOf(options: {
+  temperature?: number | undefined;
+  seed?: number | undefined;
+  maxTokens?: number | undefined;
+}): NonNullable<JudgeIdentity['sampling']> {
+  const { temperature = DEFAULT_TEMPERATURE, seed = null, maxTokens = null } = options;
+  return { temperature, seed, maxTokens };
+}
+
+const DEFAULT_TEMPERATURE = 0;
+
 const known = new Map<string, string>();
 const MAX_KNOWN = 512;
 

@@ -3,7 +3,7 @@ import type { Deadline } from '../core/deadline.js';
 import type { ModelClient } from '../providers/types.js';
 import { askForVerdict, usageOf } from './ask.js';
 import { compileRubric } from './compiled-rubric.js';
-import { judgeVersion } from './judge-version.js';
+import { judgeVersion, samplingOf } from './judge-version.js';
 import { PROMPT_VERSION, userMessage } from './prompt.js';
 import { composite } from './score.js';
 
@@ -13,10 +13,8 @@ export type Judgement = Omit<JudgeResult, 'durationMs'>;
 /** The part of a request that a pipeline looks at. */
 export type JudgeOptions = Pick<
   JudgeRequest,
-  'content' | 'context' | 'temperature' | 'seed' | 'maxTokens' | 'includeRaw'
+  'content' | 'context' | 'scoreMode' | 'temperature' | 'seed' | 'maxTokens' | 'includeRaw'
 >;
-
-const DEFAULT_TEMPERATURE = 0;
 
 /** Judges by asking a model for scores: one request, and one more where the reply is no verdict. Throws a `judge_*` error when unscored. */
 export async function judgeByText(
@@ -27,7 +25,7 @@ export async function judgeByText(
   deadline: Deadline,
 ): Promise<Judgement> {
   const { system, schema, version } = compileRubric(rubric);
-  const temperature = options.temperature ?? DEFAULT_TEMPERATURE;
+  const { temperature } = samplingOf(options);
   const { verdict, reply } = await askForVerdict(
     rubric,
     {
@@ -65,11 +63,10 @@ export async function judgeByText(
 
 /** The judgeVersion of a judgement by scores; known before the call. */
 export function textJudgeVersion(options: JudgeOptions): string {
-  const { temperature = DEFAULT_TEMPERATURE, seed = null, maxTokens = null } = options;
   return judgeVersion({
     scoreMode: 'text',
     promptVersion: PROMPT_VERSION,
-    sampling: { temperature, seed, maxTokens },
+    sampling: samplingOf(options),
     checks: null,
   });
 }

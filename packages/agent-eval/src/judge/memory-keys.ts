@@ -2,25 +2,27 @@ import type { Rubric } from '@tangle-network/agent-eval-contract';
 import type { ChecksSettings } from './checks/judge-locally.js';
 import { CHECKS_PROMPT_VERSION } from './checks/local-prompt.js';
 import { compileRubric } from './compiled-rubric.js';
-import { type JudgeOptions, textJudgeVersion } from './judge.js';
+import type { HostedMode } from './hosted.js';
+import type { JudgeOptions } from './judge.js';
 import { memoryKey } from './memory.js';
 import { userMessage } from './prompt.js';
 
-/** Key of a judgement by scores: where it goes, the whole prompt, and what was asked of the sampling. */
-export function textKey(
+/** Key of a judgement by a hosted model: where it goes, the whole prompt, and what was asked of the sampling. */
+export function hostedKey(
   rubric: Rubric,
   options: JudgeOptions,
+  mode: HostedMode,
   asked: { address: string; model: string; sample: number },
 ): string {
-  const { system, schema, version } = compileRubric(rubric);
+  const { system, schema } = mode.prompt(rubric);
   return memoryKey([
     asked.address,
     asked.model,
     system.text,
     userMessage(options.content, options.context),
     schema.json,
-    version,
-    textJudgeVersion(options),
+    compileRubric(rubric).version,
+    mode.version(rubric, options),
     asked.sample,
   ]);
 }

@@ -1,9 +1,9 @@
 import type { Rubric } from '@tangle-network/agent-eval-contract';
 import { beginning } from '../core/text.js';
 import { type Found, findVerdict, strictVerdict, trimInvisible } from './reply/find-verdict.js';
-import { isObject, type JsonObject, own } from './reply/unwrap.js';
+import { isObject, type JsonObject, own, SCORES, type Shape } from './reply/unwrap.js';
 import { SCORE_SLACK } from './score.js';
-import { type Outcome, unscored } from './verdict.js';
+import { type Outcome, type Unscored, unscored } from './verdict.js';
 
 /** More text than this is not a verdict. */
 const MAX_REPLY_CHARS = 1024 * 1024;
@@ -17,8 +17,20 @@ export interface ReplyFacts {
   finishReason: string | null;
 }
 
+/** What is made of the object that a reply holds; `found` is what to warn of in how it was found. */
+export type ReadObject<T> = (
+  value: JsonObject,
+  text: string,
+  found: readonly string[],
+) => Outcome<T>;
+
 /** Reads a model's reply into a verdict, or says what is wrong with it. Never guesses a score. */
 export function parseReply(rubric: Rubric, reply: ReplyFacts): Outcome {
+  return readReply(reply, SCORES, (value, text, found) => readVerdict(rubric, value, text, found));
+}
+
+/** Finds the object of that shape in a reply and reads it, or says why there is none. */
+export function readReply<T>(reply: ReplyFacts, shape: Shape, read: ReadObject<T>): Outcome<T> {
   if (reply.refusal !== null) {
     return unscored('judge_refused', `The model refused: ${beginning(reply.refusal, 300)}`);
   }
@@ -28,13 +40,13 @@ export function parseReply(rubric: Rubric, reply: ReplyFacts): Outcome {
   if (reply.text.length > MAX_REPLY_CHARS) {
     return malformed(`is longer than ${MAX_REPLY_CHARS} characters`, reply.text);
   }
-  const { text, found } = verdictIn(reply);
+  const { text, found } = verdictIn(reply, shape);
   // A reply that was cut off counts only where it is JSON as a whole all the same.
-  const cut = reply.finishReason === 'length' && strictVerdict(trimInvisible(text)) === undefined;
-  if (cut || found.kind === 'cut') return truncated(text);
+  const whole = (): boolean => strictVerdict(trimInvisible(text), shape) !== undefined;
+  if (found.kind === 'cut' || (reply.finishReason === 'length' && !whole())) return truncated(text);
   switch (found.kind) {
     case 'verdict':
-      return readVerdict(rubric, found.value, text, found.warnings);
+      return read(found.value, text, found.warnings);
     case 'several':
       return malformed('holds more than one verdict', text);
     default:
@@ -43,16 +55,18 @@ export function parseReply(rubric: Rubric, reply: ReplyFacts): Outcome {
 }
 
 /** Where the answer is empty, what the model thought counts if it is, as a whole, one strict verdict. */
-function verdictIn({ text, reasoning }: ReplyFacts): { text: string; found: Found } {
+function verdictIn({ text, reasoning }: ReplyFacts, shape: Shape): { text: string; found: Found } {
   const thought = reasoning == null ? '' : trimInvisible(reasoning);
-  if (trimInvisible(text) !== '' || thought === '') return { text, found: findVerdict(text) };
-  const found = strictVerdict(thought);
+  if (trimInvisible(text) !== '' || thought === '') {
+    return { text, found: findVerdict(text, shape) };
+  }
+  const found = strictVerdict(thought, shape);
   if (found?.kind !== 'verdict') return { text, found: { kind: 'none' } };
   const warnings = [...found.warnings, 'the verdict stood where the model thinks, not answers'];
   return { text: thought, found: { ...found, warnings } };
 }
 
-function truncated(text: string): Outcome {
+function truncated(text: string): Unscored {
   return unscored(
     'judge_truncated',
     'The reply of the model was cut off: raise maxTokens, or use a model that thinks less.',
@@ -60,7 +74,7 @@ function truncated(text: string): Outcome {
   );
 }
 
-function malformed(what: string, text: string): Outcome {
+function malformed(what: string, text: string): Unscored {
   return unscored(
     'judge_malformed',
     `The reply of the model ${what}: use a model that follows a JSON schema.`,
@@ -173,6 +187,7 @@ function readIds(
   };
 }
 
-function start(text: string): { reply: string } {
+/** The beginning of a reply, for the details of an error. */
+export function start(text: string): { reply: string } {
   return { reply: beginning(text, 500) };
 }

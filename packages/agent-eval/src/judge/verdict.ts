@@ -17,13 +17,18 @@ export interface Unusable {
   details: Record<string, unknown>;
 }
 
+export interface Unscored {
+  scored: false;
+  why: Unusable;
+}
+
 /** A judgement has one of two outcomes; a failure of the judge is never a score. */
-export type Outcome = { scored: true; verdict: Verdict } | { scored: false; why: Unusable };
+export type Outcome<T = Verdict> = { scored: true; verdict: T } | Unscored;
 
 export function unscored(
   code: Unusable['code'],
   message: string,
   details: Record<string, unknown> = {},
-): Outcome {
+): Unscored {
   return { scored: false, why: { code, message, details } };
 }

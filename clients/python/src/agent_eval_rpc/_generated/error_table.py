@@ -35,7 +35,9 @@ ROWS: Final[dict[str, Row]] = {
     "unsupported_media_type": Row(415, 1, False, "the body is not sent as JSON"),
     "context_overflow": Row(422, 1, False, "the content does not fit the model"),
     "idempotency_mismatch": Row(422, 1, False, "the same idempotency key with another body"),
-    "rubric_needs_checks": Row(422, 1, False, "a local model needs a rubric with checks"),
+    "rubric_needs_checks": Row(
+        422, 1, False, "judging by checks, as local models do, needs a rubric with checks"
+    ),
     "cancelled": Row(499, 1, False, "the caller cancelled or went away"),
     "internal_error": Row(500, 3, False, "a fault of the engine"),
     "provider_auth": Row(502, 1, False, "the model endpoint refused the key"),

@@ -145,7 +145,7 @@ class ContextOverflowError(ProviderError):
 
 
 class RubricNeedsChecksError(ValidationError):
-    """A local model needs a rubric with checks."""
+    """Judging by checks, as local models do, needs a rubric with checks."""
 
     default_code = "rubric_needs_checks"
 

@@ -1,4 +1,4 @@
-import { AgentEvalError, type CheckAnswer, type Rubric } from '@tangle-network/agent-eval-contract';
+import { AgentEvalError, type Rubric } from '@tangle-network/agent-eval-contract';
 import { signalOf } from '../../core/cancel.js';
 import type { Deadline } from '../../core/deadline.js';
 import type { YesNoModel } from '../../providers/local/types.js';
@@ -7,13 +7,13 @@ import { rubricVersion } from '../../rubrics/version.js';
 import type { Judgement, JudgeOptions } from '../judge.js';
 import { judgeVersion } from '../judge-version.js';
 import { composite } from '../score.js';
+import { answersListed, BROAD_QUESTIONS, checksOf, withChecks } from './asked.js';
 import { CHECKS_PROMPT_VERSION, checksPrompt } from './local-prompt.js';
 import {
   type CheckedVerdict,
   dimensionsWithoutChecks,
   questionsOf,
   scoreChecks,
-  withBroadQuestions,
 } from './scoring.js';
 
 export interface ChecksSettings {
@@ -22,6 +22,11 @@ export interface ChecksSettings {
   /** Ask one broad question where a dimension has no checks. */
   allowUncalibrated: boolean;
 }
+
+const NEED = {
+  because: "A local model can't be trusted with scores",
+  otherwise: 'use a hosted model',
+};
 
 /** Yes and no together must carry this much of the probability for an answer to count. */
 const MIN_ANSWER_MASS = 0.5;
@@ -34,7 +39,7 @@ export async function judgeByChecks(
   settings: ChecksSettings,
   deadline: Deadline,
 ): Promise<Judgement> {
-  const asked = withChecks(rubric, settings.allowUncalibrated);
+  const asked = withChecks(rubric, settings.allowUncalibrated, NEED);
   const { fileSha256 } = await model.describe();
   const calibration = calibrationFor(settings, fileSha256);
   const questions = questionsOf(asked);
@@ -51,7 +56,7 @@ export async function judgeByChecks(
     dimensions: { ...verdict.scores },
     failureModes: verdict.failureModes,
     wins: verdict.wins,
-    rationale: rationale(verdict.checks),
+    rationale: answersListed(verdict.checks),
     rubricVersion: rubricVersion(rubric),
     model: `local/${model.name}@sha256:${fileSha256}`,
     usage: { inputTokens, outputTokens, costUsd: 0 },
@@ -73,7 +78,7 @@ export function localChecksVersion(
   settings: ChecksSettings,
   fileSha256: string,
 ): string {
-  const asked = withChecks(rubric, settings.allowUncalibrated);
+  const asked = withChecks(rubric, settings.allowUncalibrated, NEED);
   return versionOf(asked, calibrationFor(settings, fileSha256));
 }
 
@@ -84,9 +89,7 @@ function versionOf(asked: Rubric, calibration: readonly Calibration[]): string {
     promptVersion: CHECKS_PROMPT_VERSION,
     sampling: null,
     checks: {
-      asked: [...asked.dimensions, ...asked.failureModes, ...asked.wins].map(
-        ({ id, checks = [] }) => ({ id, checks }),
-      ),
+      asked: checksOf(asked),
       calibration: calibration.filter((row) => questions.has(row.question)),
     },
   });
@@ -106,17 +109,6 @@ function firstForEachQuestion(rows: readonly Calibration[]): Calibration[] {
   return [...seen.values()];
 }
 
-function withChecks(rubric: Rubric, allowUncalibrated: boolean): Rubric {
-  const missing = dimensionsWithoutChecks(rubric);
-  if (missing.length === 0) return rubric;
-  if (allowUncalibrated) return withBroadQuestions(rubric);
-  throw new AgentEvalError(
-    'rubric_needs_checks',
-    `A local model can't be trusted with scores, and the rubric "${rubric.name}" has no checks for ${missing.slice(0, 5).join(', ')}: add checks (narrow yes/no questions) to each dimension, use a hosted model, or accept unreliable scores with --allow-uncalibrated.`,
-    { dimensions: missing },
-  );
-}
-
 function checkedMass(
   answer: { yes: number; no: number } | undefined,
   question: string,
@@ -130,21 +122,10 @@ function checkedMass(
   );
 }
 
-function rationale(checks: Record<string, CheckAnswer[]>): string {
-  return Object.entries(checks)
-    .map(([id, answers]) => {
-      const lines = answers.map(
-        ({ question, expect, p }) => `"${question}" (${expect} expected): p = ${p.toFixed(2)}`,
-      );
-      return `${id}: ${lines.join('; ')}`;
-    })
-    .join('\n');
-}
-
 function warnings(name: string, rubric: Rubric, verdict: CheckedVerdict): string[] {
   const list = [`small-model: ${name} is for trying the tool out; do not base decisions on it`];
   if (dimensionsWithoutChecks(rubric).length > 0) {
-    list.push('uncalibrated: dimensions without checks were scored by one broad question each');
+    list.push(BROAD_QUESTIONS);
   } else if (verdict.uncalibrated.length > 0) {
     list.push(
       `uncalibrated: ${verdict.uncalibrated.length} questions have no calibration for this model`,

@@ -92,13 +92,10 @@ function probability(
   expect: Check['expect'],
   constants: Calibration | undefined,
 ): number {
-  const turn = expect === 'yes' ? 1 : -1;
-  const yes = Math.max(answer.yes, MIN_MASS);
-  const no = Math.max(answer.no, MIN_MASS);
-  const logOdds = turn * Math.log(yes / no);
-  return constants === undefined
-    ? sigmoid(logOdds)
-    : sigmoid((2 * (logOdds - constants.midpoint)) / constants.halfGap);
+  const [wanted, other] = expect === 'yes' ? [answer.yes, answer.no] : [answer.no, answer.yes];
+  if (constants === undefined) return wanted / (wanted + other);
+  const logOdds = Math.log(Math.max(wanted, MIN_MASS) / Math.max(other, MIN_MASS));
+  return sigmoid((2 * (logOdds - constants.midpoint)) / constants.halfGap);
 }
 
 function sigmoid(x: number): number {

@@ -17,39 +17,51 @@ const MAX_DEPTH = 4;
 /** Most members of a value that are looked at: a wrapping is small. */
 const MAX_MEMBERS = 50;
 
-/** Keys of which a verdict has at least one. */
-export const VERDICT_KEYS = ['dimensions', 'rationale', 'failureModes', 'wins'] as const;
+/** What a reply is asked to hold: an object that has `main`, and beside it some of `keys`. */
+export interface Shape {
+  main: string;
+  keys: readonly string[];
+}
 
-export function looksLikeVerdict(value: JsonObject): boolean {
-  return VERDICT_KEYS.some((key) => Object.hasOwn(value, key));
+/** A verdict by scores. */
+export const SCORES: Shape = {
+  main: 'dimensions',
+  keys: ['dimensions', 'rationale', 'failureModes', 'wins'],
+};
+
+export function looksLike(value: JsonObject, { keys }: Shape): boolean {
+  return keys.some((key) => Object.hasOwn(value, key));
 }
 
 /**
  * The verdict in a value that wraps it: a list of one, a text that is JSON, an object with the verdict under
  * a key, the schema filled in. Null where there is none, or more than one that could be meant.
  */
-export function unwrap(value: unknown): { verdict: JsonObject; wrapped: boolean } | null {
-  if (isObject(value) && Object.hasOwn(value, 'dimensions')) {
+export function unwrap(
+  value: unknown,
+  { main }: Shape,
+): { verdict: JsonObject; wrapped: boolean } | null {
+  if (isObject(value) && Object.hasOwn(value, main)) {
     return { verdict: value, wrapped: false };
   }
-  const found = inside(value, 0);
+  const found = inside(value, main, 0);
   const [only] = found;
   if (found.length === 1 && only !== undefined) return { verdict: only, wrapped: true };
   return isObject(value) && found.length === 0 ? { verdict: value, wrapped: false } : null;
 }
 
-function inside(value: unknown, depth: number): JsonObject[] {
+function inside(value: unknown, main: string, depth: number): JsonObject[] {
   if (depth > MAX_DEPTH) return [];
-  if (typeof value === 'string') return inside(parseJson(value), depth + 1);
+  if (typeof value === 'string') return inside(parseJson(value), main, depth + 1);
   if (Array.isArray(value)) {
-    return value.slice(0, MAX_MEMBERS).flatMap((member) => inside(member, depth + 1));
+    return value.slice(0, MAX_MEMBERS).flatMap((member) => inside(member, main, depth + 1));
   }
   if (!isObject(value)) return [];
-  if (isObject(own(value, 'dimensions'))) return [value];
+  if (isObject(own(value, main))) return [value];
   return Object.values(value)
     .slice(0, MAX_MEMBERS)
     .filter((member) => typeof member === 'object' || isJsonText(member))
-    .flatMap((member) => inside(member, depth + 1));
+    .flatMap((member) => inside(member, main, depth + 1));
 }
 
 function isJsonText(value: unknown): boolean {
