@@ -4,36 +4,19 @@ import {
   type JudgeResult,
   type Rubric,
 } from '@tangle-network/agent-eval-contract';
-import { type Deadline, startDeadline } from '../core/deadline.js';
+import type { Deadline } from '../core/deadline.js';
 import type { Judgement } from '../judge/judge.js';
 import type { ApiDeps, Call } from './deps.js';
 import { isPanel, panelJudgement } from './panel.js';
-import { modelFor, type Question, refused, respondent } from './respondent.js';
-import { stopError } from './stop-error.js';
+import { modelFor, type Question, respondent } from './respondent.js';
+import { within } from './within.js';
 
 export function judge(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {
   const { observer } = deps;
-  if (observer === null) return judged(deps, request, call);
+  const judged = () => within(deps, request, call, (deadline) => decide(deps, request, deadline));
+  if (observer === null) return judged();
   const rubric = 'rubricName' in request ? request.rubricName : request.rubric.name;
-  return observer.judgement(rubric, () => judged(deps, request, call));
-}
-
-async function judged(deps: ApiDeps, request: JudgeRequest, call: Call): Promise<JudgeResult> {
-  if (request.provider !== undefined && !call.allowProvider) {
-    throw refused('provider', NO_PROVIDER);
-  }
-  if (!call.allowProvider) refuseLocalPaths(request);
-  const started = deps.clock.monotonic();
-  const timeoutMs = request.timeoutMs ?? deps.defaultTimeoutMs;
-  const deadline = startDeadline(deps.clock, timeoutMs, call.cancel);
-  try {
-    const judgement = await decide(deps, request, deadline);
-    return { ...judgement, durationMs: Math.round(deps.clock.monotonic() - started) };
-  } catch (error) {
-    throw stopError(deadline) ?? error;
-  } finally {
-    deadline.release();
-  }
+  return observer.judgement(rubric, judged);
 }
 
 async function decide(
@@ -41,16 +24,30 @@ async function decide(
   request: JudgeRequest,
   deadline: Deadline,
 ): Promise<Judgement> {
-  const question = await questionOf(deps, request);
-  if (isPanel(request)) return panelJudgement(deps, question, deadline);
-  const model = await modelFor(deps, request, request.model);
-  return respondent(deps, question, model).judge(0, deadline);
+  return answerTo(deps, { request, ...(await byRubric(deps, request)) }, deadline);
 }
 
-async function questionOf(deps: ApiDeps, request: JudgeRequest): Promise<Question> {
+/** The verdict on one text, of one model or of several. */
+export async function answerTo(
+  deps: ApiDeps,
+  question: Question,
+  deadline: Deadline,
+): Promise<Judgement> {
+  const { request } = question;
+  if (isPanel(request)) return panelJudgement(deps, question, deadline);
+  return respondent(deps, question, await modelFor(deps, request, request.model)).judge(
+    0,
+    deadline,
+  );
+}
+
+/** The rubric that a request names or carries, with what its checks need. */
+export async function byRubric(
+  deps: ApiDeps,
+  request: { rubricName: string } | { rubric: Rubric },
+): Promise<Pick<Question, 'rubric' | 'checks'>> {
   const named = 'rubricName' in request ? await deps.rubrics.get(request.rubricName) : null;
   return {
-    request,
     rubric: named?.rubric ?? inlineRubric(request),
     checks: async () => ({
       // The same question has the same constants, however the rubric came.
@@ -60,16 +57,7 @@ async function questionOf(deps: ApiDeps, request: JudgeRequest): Promise<Questio
   };
 }
 
-function inlineRubric(request: JudgeRequest): Rubric {
+function inlineRubric(request: { rubricName: string } | { rubric: Rubric }): Rubric {
   if ('rubric' in request) return request.rubric;
   throw new AgentEvalError('internal_error', 'A request without a rubric passed validation.');
-}
-
-const NO_PROVIDER = 'this server does not take endpoints from requests (--allow-request-provider)';
-
-/** A remote caller may name a fetched model, but not make the server open files of its choice. */
-function refuseLocalPaths({ model = '', models = [model] }: JudgeRequest): void {
-  if (!models.some((name) => /^local\/.*([/\\]|\.gguf$)/i.test(name))) return;
-  const path = model === '' ? 'models' : 'model';
-  throw refused(path, 'this server takes local models by name only, not by path');
 }

@@ -1,8 +1,4 @@
-import {
-  AgentEvalError,
-  type JudgeRequest,
-  type PoolMode,
-} from '@tangle-network/agent-eval-contract';
+import type { JudgeRequest, PoolMode } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
 import type { Judgement } from '../judge/judge.js';
 import { panelVersion } from '../judge/judge-version.js';
@@ -10,10 +6,10 @@ import { asRemembered } from '../judge/memory.js';
 import { type Failed, type Member, pooled } from '../judge/panel/pool.js';
 import type { ApiDeps } from './deps.js';
 import { modelFor, type Question, type Respondent, refused, respondent } from './respondent.js';
-import { stopError } from './stop-error.js';
+import { ofOneAlone } from './within.js';
 
 /** With several samples a model must be free to answer otherwise. */
-const SAMPLING_TEMPERATURE = 0.7;
+export const SAMPLING_TEMPERATURE = 0.7;
 
 /** Whether a request asks for several verdicts, or for one in the form of several. */
 export function isPanel({ samples, models }: JudgeRequest): boolean {
@@ -27,7 +23,7 @@ export async function panelJudgement(
   deadline: Deadline,
 ): Promise<Judgement> {
   const { samples = 1, pool = 'mean', quorum } = question.request;
-  const panel = await panelOf(deps, samples > 1 ? withSampling(question) : question);
+  const panel = await panelOf(deps, samples > 1 ? withSampling(question) : question, deadline);
   const members = await Promise.all(
     panel.map((one) => ('error' in one ? copies(one, samples) : answers(one, samples, deadline))),
   );
@@ -54,15 +50,19 @@ async function versionOf(
 }
 
 /** The models of a panel, ready to be asked. One that can't be is a member that failed; without any, its error is thrown. */
-async function panelOf(deps: ApiDeps, question: Question): Promise<(Respondent | Failed)[]> {
+async function panelOf(
+  deps: ApiDeps,
+  question: Question,
+  deadline: Deadline,
+): Promise<(Respondent | Failed)[]> {
   const { model, models = [model] } = question.request;
   const panel = await Promise.all(
     models.map(async (name): Promise<Respondent | Failed> => {
       try {
         return respondent(deps, question, await modelFor(deps, question.request, name));
       } catch (error) {
-        if (name === undefined || !isOfMember(error)) throw error;
-        return { model: name, error };
+        if (name === undefined) throw error;
+        return { model: name, error: ofOneAlone(error, deadline) };
       }
     }),
   );
@@ -98,20 +98,6 @@ async function answer(one: Respondent, sample: number, deadline: Deadline): Prom
   try {
     return { model: one.model, judgement: await one.judge(sample, deadline) };
   } catch (thrown) {
-    const error = thrown instanceof AgentEvalError ? thrown : stopError(deadline);
-    if (!isOfMember(error)) throw thrown;
-    return { model: one.model, error };
+    return { model: one.model, error: ofOneAlone(thrown, deadline) };
   }
 }
-
-/** A fault of the request or of the engine, and a caller who has left, are no matter of one member. */
-function isOfMember(error: unknown): error is AgentEvalError {
-  return error instanceof AgentEvalError && !OF_THE_WHOLE.has(error.code);
-}
-
-const OF_THE_WHOLE: ReadonlySet<string> = new Set([
-  'validation_error',
-  'rubric_needs_checks',
-  'cancelled',
-  'internal_error',
-]);

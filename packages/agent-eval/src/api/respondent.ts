@@ -37,7 +37,7 @@ export interface Respondent {
 /** The model of that name, or the configured one, as the request may use it. */
 export async function modelFor(
   deps: ApiDeps,
-  { provider, scoreMode }: JudgeRequest,
+  { provider, scoreMode }: Pick<JudgeRequest, 'provider' | 'scoreMode'>,
   name: string | undefined,
 ): Promise<JudgeModel> {
   const model = await deps.resolveModel({ model: name, provider });
@@ -51,7 +51,7 @@ const LOCAL_BY_CHECKS =
   'a local model judges by checks only; leave scoreMode out, or use a hosted model';
 
 export function refused(path: string, message: string): AgentEvalError {
-  return validationError('Invalid judge request', [{ path, message }]);
+  return validationError('Invalid request', [{ path, message }]);
 }
 
 export function respondent(deps: ApiDeps, question: Question, model: JudgeModel): Respondent {

@@ -39,6 +39,16 @@ export function panelVersion(panel: {
   return hashed({ panel });
 }
 
+/** The same for comparisons of two texts. */
+export function compareVersion(comparison: {
+  promptVersion: string;
+  sampling: JudgeIdentity['sampling'];
+  swap: boolean;
+  samples: number;
+}): string {
+  return hashed({ comparison });
+}
+
 function hashed(identity: object): string {
   // Built in one place for each mode, so the same identity has the same spelling.
   const key = JSON.stringify(identity);

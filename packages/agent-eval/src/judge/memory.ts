@@ -27,11 +27,13 @@ export function memoryKey(parts: readonly unknown[]): string {
   return sha256Hex(JSON.stringify([KEY_VERSION, ...parts]));
 }
 
-/** A judgement that was made before: the same fields, and nothing spent on this call. */
-export function asRemembered(judgement: Judgement): Judgement {
-  const { usage } = judgement;
+/** An answer that was given before: the same fields, and nothing spent on this call. */
+export function asRemembered<T extends Pick<Judgement, 'usage' | 'cached' | 'attempts'>>(
+  answer: T,
+): T {
+  const { usage } = answer;
   return {
-    ...judgement,
+    ...answer,
     cached: true,
     attempts: 0,
     usage: {

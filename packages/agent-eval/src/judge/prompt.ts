@@ -39,21 +39,30 @@ export const DATA_RULE =
 
 /** The user message: content, then context, each between boundary lines that neither can forge. */
 export function userMessage(content: string, context: Record<string, unknown> | undefined): string {
-  const contextJson = context === undefined ? null : JSON.stringify(context, null, 2);
-  const token = boundaryToken(contextJson === null ? [content] : [content, contextJson]);
-  const parts = [block('CONTENT', token, content)];
-  if (contextJson !== null) parts.push(block('CONTEXT', token, contextJson));
-  return parts.join('\n\n');
+  return dataMessage({ CONTENT: content }, context);
+}
+
+/** Texts by name, then the context, each between boundary lines that none of them can forge. */
+export function dataMessage(
+  texts: Readonly<Record<string, string>>,
+  context: Record<string, unknown> | undefined,
+): string {
+  const parts = Object.entries(texts);
+  if (context !== undefined) parts.push(['CONTEXT', JSON.stringify(context, null, 2)]);
+  const token = boundaryToken(parts.map(([, text]) => text));
+  return parts.map(([name, text]) => block(name, token, text)).join('\n\n');
 }
 
 function block(name: string, token: string, text: string): string {
   return `=== BEGIN ${name} ${token} ===\n${withVisibleCharacters(text)}\n=== END ${name} ${token} ===`;
 }
 
-function section(title: string, lines: readonly string[]): string {
+/** A list under its title, or nothing. */
+export function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${title}\n${lines.join('\n')}`;
 }
 
-function described(entry: { id: string; description: string }): string {
+/** A declared id with what it means. */
+export function described(entry: { id: string; description: string }): string {
   return `- ${JSON.stringify(entry.id)}: ${entry.description}`;
 }

@@ -11,7 +11,7 @@ export interface Answers {
   warnings: string[];
 }
 
-const SHAPE: Shape = { main: 'answers', keys: ['answers', 'rationale'] };
+const SHAPE: Shape = { main: 'answers', keys: ['answers', 'rationale'], isMain: isObject };
 
 export const ANSWERS_AGAIN =
   'Answer again with the whole reply: one JSON object and nothing else, with "yes" or "no" for every question id.';

@@ -22,6 +22,7 @@ export interface Ordered {
   model: string;
   usage: Usage | null;
   cached: boolean;
+  attempts: number;
   warnings: string[];
 }
 
@@ -55,6 +56,7 @@ export async function askInOrder(
     model: reply.model,
     usage: usageOf(reply),
     cached: false,
+    attempts: reply.attempts,
     warnings: [...reply.warnings, ...verdict.warnings],
   };
 }

@@ -30,7 +30,8 @@ function systemMessage(rubric: Rubric): string {
     section(
       'What counts, with its weight:',
       rubric.dimensions.map(
-        ({ id, description, weight }) => `- ${JSON.stringify(id)}, weight ${weight}: ${description}`,
+        ({ id, description, weight }) =>
+          `- ${JSON.stringify(id)}, weight ${weight}: ${description}`,
       ),
     ),
     section('Failure modes, which speak against a text:', rubric.failureModes.map(described)),

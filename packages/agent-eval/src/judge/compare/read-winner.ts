@@ -11,7 +11,11 @@ export interface Preferred {
 
 export type Place = 'first' | 'second';
 
-const SHAPE: Shape = { main: 'winner', keys: ['winner', 'rationale'] };
+const SHAPE: Shape = {
+  main: 'winner',
+  keys: ['winner', 'rationale'],
+  isMain: (value) => typeof value === 'string',
+};
 const WINNERS: ReadonlySet<unknown> = new Set<Preferred['winner']>(['first', 'second', 'tie']);
 
 export const WINNER_AGAIN =

@@ -7,8 +7,8 @@ import {
 } from '@tangle-network/agent-eval-contract';
 import type { Judgement } from '../judge.js';
 import { composite } from '../score.js';
+import { type Spent, spent, spentUntil } from '../spent.js';
 import { agreement, deviation, mean, median } from './statistics.js';
-import { spent } from './usage.js';
 
 export interface Scored {
   /** Model as it was asked for. */
@@ -63,7 +63,7 @@ export function pooled(
     wins: byMajority(rubric.wins, judgements, 'wins'),
     model: all(({ model }) => [model]).join(', '),
     cached: judgements.every(({ cached }) => cached),
-    ...spent(members),
+    ...spent(members.map(spentBy)),
     judgeVersion,
     // A mean of expected scores and of plain ones is not what was asked for.
     scoreMode:
@@ -166,6 +166,16 @@ function noQuorum(
   return new AgentEvalError(
     'judge_no_quorum',
     `${given} of ${members.length} verdicts were given, and ${quorum} are needed: ${reasons(failed)}. Mend what failed, or ask with a lower quorum.`,
-    { asked: members.length, given, quorum, samples: members.map(asSample), ...spent(members) },
+    {
+      asked: members.length,
+      given,
+      quorum,
+      samples: members.map(asSample),
+      ...spent(members.map(spentBy)),
+    },
   );
+}
+
+function spentBy(member: Member): Spent {
+  return 'error' in member ? spentUntil(member.error) : member.judgement;
 }

@@ -21,12 +21,15 @@ const MAX_MEMBERS = 50;
 export interface Shape {
   main: string;
   keys: readonly string[];
+  /** Whether a value can be that of `main`, which tells an answer from a schema. */
+  isMain(value: unknown): boolean;
 }
 
 /** A verdict by scores. */
 export const SCORES: Shape = {
   main: 'dimensions',
   keys: ['dimensions', 'rationale', 'failureModes', 'wins'],
+  isMain: isObject,
 };
 
 export function looksLike(value: JsonObject, { keys }: Shape): boolean {
@@ -39,29 +42,29 @@ export function looksLike(value: JsonObject, { keys }: Shape): boolean {
  */
 export function unwrap(
   value: unknown,
-  { main }: Shape,
+  shape: Shape,
 ): { verdict: JsonObject; wrapped: boolean } | null {
-  if (isObject(value) && Object.hasOwn(value, main)) {
+  if (isObject(value) && Object.hasOwn(value, shape.main)) {
     return { verdict: value, wrapped: false };
   }
-  const found = inside(value, main, 0);
+  const found = inside(value, shape, 0);
   const [only] = found;
   if (found.length === 1 && only !== undefined) return { verdict: only, wrapped: true };
   return isObject(value) && found.length === 0 ? { verdict: value, wrapped: false } : null;
 }
 
-function inside(value: unknown, main: string, depth: number): JsonObject[] {
+function inside(value: unknown, shape: Shape, depth: number): JsonObject[] {
   if (depth > MAX_DEPTH) return [];
-  if (typeof value === 'string') return inside(parseJson(value), main, depth + 1);
+  if (typeof value === 'string') return inside(parseJson(value), shape, depth + 1);
   if (Array.isArray(value)) {
-    return value.slice(0, MAX_MEMBERS).flatMap((member) => inside(member, main, depth + 1));
+    return value.slice(0, MAX_MEMBERS).flatMap((member) => inside(member, shape, depth + 1));
   }
   if (!isObject(value)) return [];
-  if (isObject(own(value, main))) return [value];
+  if (shape.isMain(own(value, shape.main))) return [value];
   return Object.values(value)
     .slice(0, MAX_MEMBERS)
     .filter((member) => typeof member === 'object' || isJsonText(member))
-    .flatMap((member) => inside(member, main, depth + 1));
+    .flatMap((member) => inside(member, shape, depth + 1));
 }
 
 function isJsonText(value: unknown): boolean {

@@ -1,9 +1,13 @@
-import type { Usage } from '@tangle-network/agent-eval-contract';
-import type { Member } from './pool.js';
+import type { AgentEvalError, Usage } from '@tangle-network/agent-eval-contract';
 
-/** What a panel took, the members that failed included; usage is null where a reply came without it. */
-export function spent(members: readonly Member[]): { usage: Usage | null; attempts: number } {
-  const parts = members.map(spentBy);
+/** What one asking took. */
+export interface Spent {
+  usage: Usage | null;
+  attempts: number;
+}
+
+/** What several askings took together; usage is null where a reply came without it. */
+export function spent(parts: readonly Spent[]): Spent {
   return {
     usage: parts.map(({ usage }) => usage).reduce(sum, NOTHING),
     attempts: parts.reduce((total, { attempts }) => total + attempts, 0),
@@ -12,9 +16,8 @@ export function spent(members: readonly Member[]): { usage: Usage | null; attemp
 
 const NOTHING: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
-function spentBy(member: Member): { usage: Usage | null; attempts: number } {
-  if ('judgement' in member) return member.judgement;
-  const { code, details } = member.error;
+/** What was spent until an asking failed. */
+export function spentUntil({ code, details }: AgentEvalError): Spent {
   const attempts = typeof details.attempts === 'number' ? details.attempts : 0;
   const known = isUsage(details.usage)
     ? { ...details.usage, costUsd: costOf(details.usage) }
