@@ -27,6 +27,7 @@ from agent_eval_rpc import (
     TransportError,
     ValidationError,
 )
+from agent_eval_rpc.models import OrderFailure
 from e2e import ENGINE, KINDS, client_of, needs_engine, provider, serve
 from support import vectors
 
@@ -291,3 +292,28 @@ def test_auto_finds_a_server_and_falls_back_without_one(provider: ModelServer) -
         with Client(base_url=url, cli_path=ENGINE) as client:
             assert client.judge("x", rubric=QUALITY).composite == pytest.approx(0.8)
             assert client.transport_reason == f"no server at {url}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_texts_are_compared_in_both_orders(provider: ModelServer, kind: str) -> None:
+    # Left to itself the endpoint always prefers the first place.
+    with client_of(kind) as client:
+        result = client.compare(TEXT, "Synergy.", rubric=QUALITY)
+        assert (result.winner, result.flipped, result.consistency) == ("tie", True, 0)
+        assert [one.first for one in result.order] == ["a", "b"]
+        assert (result.lengths.a, result.lengths.b) == (len(TEXT), 8)
+        provider.script([{"status": 404}], default={"reply": {"json": {"winner": "nobody"}}})
+        with pytest.raises(AgentEvalError) as caught:
+            client.compare(TEXT, "Synergy.", rubric_name="anti-slop", swap=False)
+        assert caught.value.code == "model_not_found"
+
+
+def test_an_order_that_failed_keeps_its_error(provider: ModelServer) -> None:
+    said = {"message": {"content": '{"rationale": "r", "winner": "second"}'}}
+    provider.script([{"status": 401}], default={"reply": said})
+    with client_of("sync subprocess") as client:
+        result = client.compare("one", "two", rubric=QUALITY, samples=1)
+        assert result.winner is None
+        assert "singleOrder" in result.warnings
+        failed = [one for one in result.order if isinstance(one, OrderFailure)]
+        assert [one.error.code for one in failed] == ["provider_auth"]

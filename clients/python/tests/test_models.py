@@ -23,7 +23,7 @@ from agent_eval_rpc import (
     ValidationError,
 )
 from agent_eval_rpc._json import encode, to_json_value
-from agent_eval_rpc._protocol import judge_params
+from agent_eval_rpc._protocol import compare_call, judge_params
 from support import ROOT, vectors
 
 RESULT: dict[str, Any] = {
@@ -77,6 +77,14 @@ def test_requests_are_checked_as_in_the_engine(case: dict[str, Any]) -> None:
         judge_params(case["params"])
     else:
         assert paths_of(lambda: judge_params(case["params"])) == sorted(case["paths"])
+
+
+@pytest.mark.parametrize("case", vectors("compare-validation"))
+def test_comparisons_are_checked_as_in_the_engine(case: dict[str, Any]) -> None:
+    if case["ok"]:
+        compare_call(case["params"])
+    else:
+        assert paths_of(lambda: compare_call(case["params"])) == sorted(case["paths"])
 
 
 def test_constructors_take_both_spellings() -> None:

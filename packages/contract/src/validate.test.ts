@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import compareCases from '../../../tests/vectors/compare-validation.json' with { type: 'json' };
 import requestCases from '../../../tests/vectors/request-validation.json' with { type: 'json' };
 import ruleCases from '../../../tests/vectors/rubric-rules.json' with { type: 'json' };
 import { AgentEvalError } from './errors.js';
@@ -32,6 +33,10 @@ function check(example: Case, parse: () => unknown): void {
 describe('shared cases', () => {
   it.each(requestCases as (Case & { params: unknown })[])('judge request: $name', (example) => {
     check(example, () => parseParams('judge', example.params));
+  });
+
+  it.each(compareCases as (Case & { params: unknown })[])('compare request: $name', (example) => {
+    check(example, () => parseParams('compare', example.params));
   });
 
   it.each(ruleCases as (Case & { value: unknown })[])('rubric: $name', (example) => {

@@ -4,12 +4,13 @@ import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, cast
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote
 
 from agent_eval_rpc._base import RequestModel, validation_error
 from agent_eval_rpc._generated.errors import CLASSES
 from agent_eval_rpc._generated.methods import (
+    COMPARE,
     GET_RUBRIC,
     JUDGE,
     LIST_RUBRICS,
@@ -19,6 +20,9 @@ from agent_eval_rpc._generated.methods import (
     WIRE_VERSION,
 )
 from agent_eval_rpc._generated.models import (
+    CompareByName,
+    CompareByRubric,
+    CompareResult,
     GetRubricRequest,
     JudgeByName,
     JudgeByRubric,
@@ -44,6 +48,8 @@ _warned: set[str] = set()
 GRACE_S = 1.0
 
 Params = dict[str, Any]
+NamedT = TypeVar("NamedT", bound=RequestModel)
+InlineT = TypeVar("InlineT", bound=RequestModel)
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,30 @@ def judge_call(options: Mapping[str, Any]) -> Call[JudgeResult]:
 
 
 def judge_params(options: object) -> Params:
-    """Picks the form of the request by the key that is there, so that every issue has a path."""
+    """Checks a judge request and writes it as the wire spells it."""
     what = "judge request"
+    request = _by_rubric(JudgeByName, JudgeByRubric, options, what)
+    issues = panel_issues(request)
+    if issues:
+        raise validation_error(what, issues)
+    return to_params(request)
+
+
+def compare_call(options: Mapping[str, Any]) -> Call[CompareResult]:
+    """Checks the options of a comparison; those that are None count as absent.
+
+    Raises:
+        ValidationError: With every issue in ``details["issues"]``.
+    """
+    given = {k: v for k, v in options.items() if v is not None}
+    request = _by_rubric(CompareByName, CompareByRubric, given, "compare request")
+    return Call(COMPARE, to_params(request))
+
+
+def _by_rubric(
+    by_name: type[NamedT], by_rubric: type[InlineT], options: object, what: str
+) -> NamedT | InlineT:
+    """Picks the form of the request by the key that is there, so that every issue has a path."""
     if not isinstance(options, Mapping):
         raise validation_error(what, [Issue("", "must be an object")])
     given = cast("Mapping[str, Any]", options)
@@ -77,11 +105,7 @@ def judge_params(options: object) -> Params:
             else "give rubric_name (a rubric of the engine) or rubric (your own)"
         )
         raise validation_error(what, [Issue("", message)])
-    request = (JudgeByName if named else JudgeByRubric).model_validate(given)
-    issues = panel_issues(request)
-    if issues:
-        raise validation_error(what, issues)
-    return to_params(request)
+    return (by_name if named else by_rubric).model_validate(given)
 
 
 def list_rubrics_call() -> Call[RubricList]:

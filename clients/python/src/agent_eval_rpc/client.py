@@ -19,6 +19,7 @@ from agent_eval_rpc._options import Options, Tries
 from agent_eval_rpc._protocol import (
     Call,
     closed_error,
+    compare_call,
     get_rubric_call,
     judge_call,
     list_rubrics_call,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from agent_eval_rpc.models import (
+        CompareResult,
         JudgeResult,
         ProviderChoice,
         Rubric,
@@ -150,6 +152,74 @@ class Client:
             "provider": provider,
         }
         return self._call(judge_call(options), timeout_s)
+
+    def compare(  # noqa: PLR0913 - the options of a comparison
+        self,
+        a: str,
+        b: str,
+        *,
+        rubric_name: str | None = None,
+        rubric: "Rubric | None" = None,
+        context: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        swap: bool | None = None,
+        samples: int | None = None,
+        score_mode: Literal["text", "checks"] | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        max_tokens: int | None = None,
+        timeout_s: float | None = None,
+        cache: Literal["use", "bypass", "refresh"] | None = None,
+        provider: "ProviderChoice | None" = None,
+    ) -> "CompareResult":
+        """Tells which of two texts is better by a rubric: give ``rubric_name`` or ``rubric``.
+
+        The model is asked in both orders. A preference that turns with the order is a tie, and
+        ``flipped`` says so; an order that failed leaves ``winner`` None.
+
+        Args:
+            a: One text.
+            b: The other.
+            rubric_name: Name of a rubric of the engine.
+            rubric: A rubric of your own.
+            context: Shown to the judge beside the texts.
+            model: Model to ask instead of the configured one.
+            swap: False asks in one order only, with ``a`` first.
+            samples: How often the two are compared, 1 to 64; most comparisons decide.
+            score_mode: ``"text"`` asks which is better; ``"checks"`` judges each text alone by the
+                yes/no questions of the rubric, and composites within 0.02 are a tie.
+            temperature: Sampling temperature; default 0, or 0.7 with several samples.
+            seed: Sampling seed; each further sample has the next number.
+            max_tokens: Limit on the tokens of each reply.
+            timeout_s: Deadline of this call instead of the client's.
+            cache: As for ``judge``.
+            provider: Model endpoint for this call alone.
+
+        Raises:
+            ValidationError: The request is wrong.
+            RubricNotFoundError: The engine has no rubric of that name.
+            JudgeError: The model never said which is better.
+            ProviderError: The model endpoint failed in every order.
+            DeadlineExceededError: No answer in time.
+            TransportError: The engine could not be reached, or went away.
+        """
+        options = {
+            "a": a,
+            "b": b,
+            "rubric_name": rubric_name,
+            "rubric": rubric,
+            "context": context,
+            "model": model,
+            "swap": swap,
+            "samples": samples,
+            "score_mode": score_mode,
+            "temperature": temperature,
+            "seed": seed,
+            "max_tokens": max_tokens,
+            "cache": cache,
+            "provider": provider,
+        }
+        return self._call(compare_call(options), timeout_s)
 
     def judge_many(
         self, items: "Iterable[object]", **arguments: "Unpack[ManyArguments]"

@@ -25,6 +25,11 @@ export async function rubricName(value: string, rubrics: RubricCatalog): Promise
   return entry.rubric.name;
 }
 
+/** Each use of the flag takes one value, or it would swallow the file that follows. */
+export function collect(value: string, previous: string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
 /** The context of `--context-file`, with the pairs of `--context` on top. */
 export async function readContext(
   pairs: readonly string[] | undefined,

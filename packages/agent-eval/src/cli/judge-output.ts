@@ -1,4 +1,4 @@
-import type { JudgeResult } from '@tangle-network/agent-eval-contract';
+import type { JudgeResult, Usage } from '@tangle-network/agent-eval-contract';
 import { type Output, printable, table } from './output.js';
 
 /** A verdict for people. */
@@ -26,12 +26,14 @@ export function verdictLines(result: JudgeResult, output: Output): string[] {
   ];
 }
 
-function formatScore(score: number): string {
+export function formatScore(score: number): string {
   return Number.isInteger(score) ? String(score) : score.toFixed(2);
 }
 
 function facts({ model, durationMs, usage }: JudgeResult): string {
-  const tokens =
-    usage === null ? 'usage unknown' : `${usage.inputTokens} + ${usage.outputTokens} tokens`;
-  return `${model}, ${(durationMs / 1000).toFixed(1)} s, ${tokens}`;
+  return `${model}, ${(durationMs / 1000).toFixed(1)} s, ${tokensSpent(usage)}`;
+}
+
+export function tokensSpent(usage: Usage | null): string {
+  return usage === null ? 'usage unknown' : `${usage.inputTokens} + ${usage.outputTokens} tokens`;
 }

@@ -5,6 +5,7 @@ import { resolveSettings } from '../config/resolve.js';
 import { catchTheRest, exitCode, tolerateClosedPipe, USAGE_EXIT_CODE } from '../entries/process.js';
 import { VERSION_INFO } from '../entries/version-info.js';
 import { addCacheCommand } from './commands/cache.js';
+import { addCompareCommand } from './commands/compare.js';
 import { addConfigCommand } from './commands/config.js';
 import { addDoctorCommand } from './commands/doctor.js';
 import { addJudgeCommand } from './commands/judge.js';
@@ -54,6 +55,7 @@ export function createProgram(context: CommandContext): Command {
     .addHelpText('after', `\nExit codes: ${EXIT_CODES}`);
   for (const add of [
     addJudgeCommand,
+    addCompareCommand,
     addRubricsCommand,
     addModelCommand,
     addServeCommand,

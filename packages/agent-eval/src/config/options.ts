@@ -17,7 +17,7 @@ export interface OptionRow {
   help: string;
 }
 
-const JUDGING = ['judge', 'rpc', 'rpc-batch', 'serve', 'doctor', 'config'] as const;
+const JUDGING = ['judge', 'compare', 'rpc', 'rpc-batch', 'serve', 'doctor', 'config'] as const;
 const RUBRICS = [...JUDGING, 'rubrics'] as const;
 const CACHE = [...JUDGING, 'cache'] as const;
 const MODELS = [...JUDGING, 'model'] as const;

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandContext } from '../context.js';
-import { readContent, readContext } from '../judge-input.js';
+import { collect, readContent, readContext } from '../judge-input.js';
 import { judgeText } from '../judge-text.js';
 import { addTableOptions, tableArguments } from '../options.js';
 
@@ -35,11 +35,6 @@ export function addJudgeCommand(program: Command, context: CommandContext): void
     );
     context.finish(code);
   });
-}
-
-/** Each use of the flag takes one value, or it would swallow the file that follows. */
-function collect(value: string, previous: string[] | undefined): string[] {
-  return [...(previous ?? []), value];
 }
 
 function gateValue(text: string): number {
