@@ -1,0 +1,35 @@
+"""A page of another origin, in a real browser, can't make the server judge or read from it."""
+
+import json
+import subprocess
+
+import httpx
+from engine import ROOT, Server
+from model_server import ModelServer
+
+PAGE = ROOT / "tests" / "e2e" / "foreign_page.mjs"
+
+
+def test_a_foreign_page_reaches_nothing(server: Server, model_server: ModelServer) -> None:
+    ran = subprocess.run(
+        ["node", str(PAGE), server.url],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == {
+        "json": "TypeError",
+        "simple": "TypeError",
+        "no-cors": "opaque 0",
+        "read": "TypeError",
+        "form": "status 403",
+        "rebound": "status 403",
+        "rebound, same origin": "basic 403",
+    }
+    assert model_server.stats()["calls"] == 0
+    # The same request is answered where no browser sends it for a page.
+    request = {"rubricName": "anti-slop", "content": "A text."}
+    assert httpx.post(f"{server.url}/v1/judge", json=request).status_code == 200
+    assert model_server.stats()["calls"] == 1
