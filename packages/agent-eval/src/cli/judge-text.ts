@@ -6,6 +6,7 @@ import { cancellationOf } from '../core/cancel.js';
 import { composeEngine } from '../entries/compose.js';
 import { exitCode, stopSignal } from '../entries/process.js';
 import { passesGate } from '../judge/score.js';
+import type { JudgeFields } from './judge-flags.js';
 import { rubricName } from './judge-input.js';
 import { verdictLines } from './judge-output.js';
 import { type Output, tellError } from './output.js';
@@ -22,6 +23,7 @@ export interface JudgeJob {
   gate: number | undefined;
   json: boolean;
   raw: boolean;
+  fields: JudgeFields;
 }
 
 /** Judges one text, prints the verdict, and gives the exit code. */
@@ -36,6 +38,7 @@ export async function judgeText(job: JudgeJob, args: Arguments, output: Output):
       rubricName: await rubricName(job.rubric, engine.deps.rubrics),
       ...(job.context !== undefined && { context: job.context }),
       ...(job.raw && { includeRaw: true }),
+      ...job.fields,
     };
     const call = { cancel: cancellationOf(stop.signal), allowProvider: true };
     const result = (await dispatch(engine.deps, 'judge', params, call)) as JudgeResult;

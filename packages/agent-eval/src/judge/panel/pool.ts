@@ -7,22 +7,9 @@ import {
 } from '@tangle-network/agent-eval-contract';
 import type { Judgement } from '../judge.js';
 import { composite } from '../score.js';
+import type { Failed, Member, Scored } from './member.js';
 import { agreement, deviation, mean, median } from './statistics.js';
 import { spent } from './usage.js';
-
-export interface Scored {
-  /** Model as it was asked for. */
-  model: string;
-  judgement: Judgement;
-}
-
-export interface Failed {
-  model: string;
-  error: AgentEvalError;
-}
-
-/** What became of one member of a panel. */
-export type Member = Scored | Failed;
 
 export interface PoolOptions {
   pool: PoolMode;

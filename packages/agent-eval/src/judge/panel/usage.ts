@@ -1,5 +1,5 @@
 import type { Usage } from '@tangle-network/agent-eval-contract';
-import type { Member } from './pool.js';
+import type { Member } from './member.js';
 
 /** What a panel took, the members that failed included; usage is null where a reply came without it. */
 export function spent(members: readonly Member[]): { usage: Usage | null; attempts: number } {
