@@ -27,7 +27,7 @@ from agent_eval_rpc import (
     TransportError,
     ValidationError,
 )
-from agent_eval_rpc.models import OrderFailure
+from agent_eval_rpc.models import OrderFailure, PanelFailure, PanelVerdict
 from e2e import ENGINE, KINDS, client_of, needs_engine, provider, serve
 from support import vectors
 
@@ -317,3 +317,67 @@ def test_an_order_that_failed_keeps_its_error(provider: ModelServer) -> None:
         assert "singleOrder" in result.warnings
         failed = [one for one in result.order if isinstance(one, OrderFailure)]
         assert [one.error.code for one in failed] == ["provider_auth"]
+
+
+(DIMENSION,) = QUALITY.dimensions
+
+
+def says(score: float, **more: Any) -> dict[str, Any]:
+    """A step that answers with that score."""
+    verdict = {"rationale": f"It is {score}.", "dimensions": {DIMENSION.id: score}}
+    return {"reply": {"verdict": verdict}, "times": "forever", **more}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_panel_names_who_failed(provider: ModelServer, kind: str) -> None:
+    provider.script(
+        [
+            says(0.2, match={"model": "a"}),
+            says(0.6, match={"model": "b"}),
+            {"match": {"model": "c"}, "status": 401, "times": "forever"},
+        ]
+    )
+    with client_of(kind) as client:
+        result = client.judge("x", rubric=QUALITY, models=["a", "b", "c"], samples=2)
+        assert result.composite == pytest.approx(0.4)
+        assert result.agreement == pytest.approx(1 - 1.6 / 6)
+        assert result.stdev == pytest.approx(0.4 / 3**0.5)
+        assert result.samples is not None
+        given = [one for one in result.samples if isinstance(one, PanelVerdict)]
+        failed = [one for one in result.samples if isinstance(one, PanelFailure)]
+        assert [one.composite for one in given] == [0.2, 0.2, 0.6, 0.6]
+        assert [(one.model, one.error.code) for one in failed] == [("c", "provider_auth")] * 2
+        with pytest.raises(JudgeError) as caught:
+            client.judge("x", rubric=QUALITY, models=["a", "c"])
+    assert caught.value.code == "judge_no_quorum"
+    assert caught.value.details["given"] == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_samples_and_modes_reach_the_model(provider: ModelServer, kind: str) -> None:
+    provider.script([says(0.2), says(0.9)])
+    with client_of(kind) as client:
+        client.judge("x", rubric=QUALITY, samples=3, pool="median", quorum=2, seed=5)
+        result = client.judge("x", rubric=QUALITY, score_mode="logprobs")
+    bodies = [request["body"] for request in provider.requests()]
+    assert sorted(body["seed"] for body in bodies[:3]) == [5, 6, 7]
+    assert bodies[3]["top_logprobs"] == 20
+    assert result.score_mode == "text"
+    assert any("fell back" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("kind", ["sync http", "sync subprocess"])
+def test_many_texts_with_several_samples_each(provider: ModelServer, kind: str) -> None:
+    provider.script([says(0.5)])
+    with client_of(kind) as client:
+        outcomes = list(client.judge_many(["a", "b"], rubric=QUALITY, samples=3))
+    assert [len(one.result.samples or []) for one in outcomes if one.result] == [3, 3]
+    assert provider.calls == 6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_does_not_go_together_is_refused_unsent(kind: str) -> None:
+    with client_of(kind) as client:
+        for options in ({"model": "a", "models": ["b"]}, {"models": ["a", "a"]}, {"quorum": 2}):
+            with pytest.raises(ValidationError):
+                client.judge("x", rubric=QUALITY, **options)

@@ -36,7 +36,7 @@ from agent_eval_rpc._transports.stdio import AsyncStdioTransport, Connector
 from agent_eval_rpc.errors import AgentEvalError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
     from types import TracebackType
 
     from typing_extensions import Self, Unpack
@@ -105,7 +105,11 @@ class AsyncClient:
         rubric: "Rubric | None" = None,
         context: Mapping[str, Any] | None = None,
         model: str | None = None,
-        score_mode: Literal["text", "checks"] | None = None,
+        models: "Sequence[str] | None" = None,
+        samples: int | None = None,
+        pool: Literal["mean", "median"] | None = None,
+        quorum: int | None = None,
+        score_mode: Literal["text", "logprobs", "checks"] | None = None,
         temperature: float | None = None,
         seed: int | None = None,
         max_tokens: int | None = None,
@@ -121,6 +125,10 @@ class AsyncClient:
             "rubric": rubric,
             "context": context,
             "model": model,
+            "models": models,
+            "samples": samples,
+            "pool": pool,
+            "quorum": quorum,
             "score_mode": score_mode,
             "temperature": temperature,
             "seed": seed,

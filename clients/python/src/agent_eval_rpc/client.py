@@ -33,7 +33,7 @@ from agent_eval_rpc._transports.stdio import Connector, StdioTransport
 from agent_eval_rpc.errors import AgentEvalError, InternalError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Sequence
     from types import TracebackType
 
     from typing_extensions import Self, Unpack
@@ -101,7 +101,11 @@ class Client:
         rubric: "Rubric | None" = None,
         context: Mapping[str, Any] | None = None,
         model: str | None = None,
-        score_mode: Literal["text", "checks"] | None = None,
+        models: "Sequence[str] | None" = None,
+        samples: int | None = None,
+        pool: Literal["mean", "median"] | None = None,
+        quorum: int | None = None,
+        score_mode: Literal["text", "logprobs", "checks"] | None = None,
         temperature: float | None = None,
         seed: int | None = None,
         max_tokens: int | None = None,
@@ -119,9 +123,14 @@ class Client:
             context: Shown to the judge beside the text; customary keys are ``question``,
                 ``source``, ``reference`` and ``metadata``.
             model: Model to ask instead of the configured one.
-            score_mode: ``"text"`` or ``"checks"``.
-            temperature: Sampling temperature; default 0.
-            seed: Sampling seed, for endpoints that take one.
+            models: A panel: models to ask instead of ``model``, whose scores are pooled.
+            samples: How often to ask each model, 1 to 64; the scores are pooled.
+            pool: How scores are pooled, by their ``"mean"`` (default) or ``"median"``.
+            quorum: Fewest verdicts that make a pooled one; default more than half.
+            score_mode: ``"text"`` asks for scores, ``"logprobs"`` takes the mean of likely ones,
+                ``"checks"`` asks the yes/no questions of the rubric.
+            temperature: Sampling temperature; default 0, or 0.7 with several samples.
+            seed: Sampling seed, for endpoints that take one; each further sample has the next.
             max_tokens: Limit on the tokens of the reply.
             timeout_s: Deadline of this call instead of the client's.
             cache: ``"use"`` takes a remembered verdict (default), ``"bypass"`` neither reads nor
@@ -143,6 +152,10 @@ class Client:
             "rubric": rubric,
             "context": context,
             "model": model,
+            "models": models,
+            "samples": samples,
+            "pool": pool,
+            "quorum": quorum,
             "score_mode": score_mode,
             "temperature": temperature,
             "seed": seed,
@@ -231,9 +244,9 @@ class Client:
 
         Args:
             items: Texts, mappings with ``content``, or request models; any iterable.
-            **arguments: ``rubric_name``, ``rubric``, ``context``, ``model``, ``score_mode``,
-                ``temperature``, ``seed``, ``max_tokens``, ``cache`` and ``timeout_s`` as for
-                ``judge``, and
+            **arguments: ``rubric_name``, ``rubric``, ``context``, ``model``, ``models``,
+                ``samples``, ``pool``, ``quorum``, ``score_mode``, ``temperature``, ``seed``,
+                ``max_tokens``, ``cache`` and ``timeout_s`` as for ``judge``, and
 
                 - ``ordered`` (True): outcomes in the order of the items; False gives each as it is
                   done.

@@ -19,11 +19,26 @@ export function verdictLines(result: JudgeResult, output: Output): string[] {
     ...table(scores).map(printable),
     printable(`failure modes: ${found(result.failureModes, 'failureModes')}`),
     printable(`wins: ${found(result.wins, 'wins')}`),
+    ...panelLines(result).map(printable),
     ...(result.rationale === '' ? [] : ['', printable(result.rationale)]),
     '',
     output.dim(printable(facts(result))),
     ...result.warnings.map((warning) => output.dim(printable(`warning: ${warning}`))),
   ];
+}
+
+/** What each member of a panel said, and how far apart they are. */
+function panelLines({ samples, stdev, agreement }: JudgeResult): string[] {
+  if (samples === undefined) return [];
+  const rows = samples.map((one) => [
+    `  ${one.model}`,
+    'error' in one ? `none (${one.error.code})` : formatScore(one.composite),
+  ]);
+  const apart =
+    stdev == null || agreement == null
+      ? []
+      : [`standard deviation ${stdev.toFixed(2)}, agreement ${agreement.toFixed(2)}`];
+  return [`${samples.length} verdicts:`, ...table(rows), ...apart];
 }
 
 export function formatScore(score: number): string {

@@ -1,6 +1,7 @@
 import type { JudgeResult } from '@tangle-network/agent-eval-contract';
 import type { Arguments } from '../config/resolve.js';
 import { passesGate } from '../judge/score.js';
+import type { JudgeFields } from './judge-flags.js';
 import { verdictLines } from './judge-output.js';
 import { oneCall } from './one-call.js';
 import type { Output } from './output.js';
@@ -17,16 +18,17 @@ export interface JudgeJob {
   gate: number | undefined;
   json: boolean;
   raw: boolean;
+  fields: JudgeFields;
 }
 
 /** Judges one text, prints the verdict, and gives the exit code. */
 export function judgeText(job: JudgeJob, args: Arguments, output: Output): Promise<number> {
-  const { content, rubric, context, gate, json, raw } = job;
+  const { content, rubric, context, gate, json, raw, fields } = job;
   return oneCall<JudgeResult>(
     {
       method: 'judge',
       rubric,
-      params: { content, context, includeRaw: raw || undefined },
+      params: { content, context, includeRaw: raw || undefined, ...fields },
       json,
       lines: (result) => verdictLines(result, output),
       code({ composite }) {

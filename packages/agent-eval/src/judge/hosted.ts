@@ -5,6 +5,8 @@ import type { ModelClient } from '../providers/types.js';
 import { hostedChecksPrompt, hostedChecksVersion, judgeByAnswers } from './checks/judge-hosted.js';
 import { compileRubric } from './compiled-rubric.js';
 import { type Judgement, type JudgeOptions, judgeByText, textJudgeVersion } from './judge.js';
+import { graded } from './logprobs/grades.js';
+import { judgeByLogprobs, logprobsJudgeVersion } from './logprobs/judge-by-logprobs.js';
 
 /** A way to judge with a model behind an endpoint. */
 export interface HostedMode {
@@ -22,7 +24,7 @@ export interface HostedMode {
 
 export function hostedMode(scoreMode: ScoreMode, allowUncalibrated: boolean): HostedMode {
   if (scoreMode === 'checks') return allowUncalibrated ? BY_BROAD_CHECKS : BY_CHECKS;
-  return BY_SCORES;
+  return scoreMode === 'logprobs' ? BY_EXPECTED_SCORES : BY_SCORES;
 }
 
 const BY_SCORES: HostedMode = {
@@ -30,6 +32,12 @@ const BY_SCORES: HostedMode = {
   version: (_, options) => textJudgeVersion(options),
   judge: (rubric, options, { client, model }, deadline) =>
     judgeByText(rubric, options, client, model, deadline),
+};
+
+const BY_EXPECTED_SCORES: HostedMode = {
+  prompt: graded,
+  version: (_, options) => logprobsJudgeVersion(options),
+  judge: judgeByLogprobs,
 };
 
 const BY_CHECKS = byChecks(false);

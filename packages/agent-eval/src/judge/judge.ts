@@ -1,7 +1,7 @@
 import type { JudgeRequest, JudgeResult, Rubric } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
-import type { ModelClient } from '../providers/types.js';
-import { askForVerdict, usageOf } from './ask.js';
+import type { ModelClient, ModelReply, ModelRequest } from '../providers/types.js';
+import { type Asked, askForVerdict, usageOf } from './ask.js';
 import { compileRubric } from './compiled-rubric.js';
 import { judgeVersion, samplingOf } from './judge-version.js';
 import { PROMPT_VERSION, userMessage } from './prompt.js';
@@ -24,39 +24,57 @@ export async function judgeByText(
   model: string,
   deadline: Deadline,
 ): Promise<Judgement> {
-  const { system, schema, version } = compileRubric(rubric);
-  const { temperature } = samplingOf(options);
-  const { verdict, reply } = await askForVerdict(
-    rubric,
-    {
-      model,
-      system,
-      schema,
-      user: userMessage(options.content, options.context),
-      temperature,
-      seed: options.seed,
-      maxTokens: options.maxTokens,
-    },
-    client,
-    deadline,
-  );
+  const { system, schema } = compileRubric(rubric);
+  const request = { ...modelRequest(options), model, system, schema };
+  const asked = await askForVerdict(rubric, request, client, deadline);
+  return judgementOf(rubric, options, asked, {
+    scoreMode: 'text',
+    judgeVersion: textJudgeVersion(options),
+  });
+}
+
+/** What every request for a judgement has, whatever is asked. */
+export function modelRequest(
+  options: JudgeOptions,
+): Pick<ModelRequest, 'user' | 'temperature' | 'seed' | 'maxTokens'> {
+  return {
+    user: userMessage(options.content, options.context),
+    temperature: samplingOf(options).temperature,
+    seed: options.seed,
+    maxTokens: options.maxTokens,
+  };
+}
+
+/** The judgement that a verdict by scores makes. */
+export function judgementOf(
+  rubric: Rubric,
+  options: JudgeOptions,
+  { verdict, reply }: Asked,
+  made: Pick<Judgement, 'scoreMode' | 'judgeVersion'>,
+): Judgement {
   return {
     composite: composite(rubric, verdict.scores),
     dimensions: { ...verdict.scores },
     failureModes: verdict.failureModes,
     wins: verdict.wins,
     rationale: verdict.rationale,
-    rubricVersion: version,
+    rubricVersion: compileRubric(rubric).version,
+    ...made,
+    ...replyFacts(reply, options),
+    warnings: [...reply.warnings, ...verdict.warnings],
+    notAssessed: [],
+  };
+}
+
+/** What a judgement says of the reply behind it. */
+export function replyFacts(reply: ModelReply, options: JudgeOptions) {
+  return {
     model: reply.model,
     usage: usageOf(reply),
     cached: false,
     attempts: reply.attempts,
-    judgeVersion: textJudgeVersion(options),
-    scoreMode: 'text',
     replyMode: reply.replyMode,
     droppedParams: reply.droppedParams,
-    warnings: [...reply.warnings, ...verdict.warnings],
-    notAssessed: [],
     ...(options.includeRaw === true && { raw: reply.text }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Rubric } from '@tangle-network/agent-eval-contract';
+import type { Rubric, RubricDimension } from '@tangle-network/agent-eval-contract';
 import { boundaryToken } from './boundary.js';
 import { withVisibleCharacters } from './visible.js';
 
@@ -6,7 +6,10 @@ import { withVisibleCharacters } from './visible.js';
 export const PROMPT_VERSION = 'text-2';
 
 /** The system message: the rubric's own prompt, then the scoring contract made from the rubric. */
-export function systemMessage(rubric: Rubric): string {
+export function systemMessage(
+  rubric: Rubric,
+  scaleOf: (dimension: RubricDimension) => string = numbers,
+): string {
   return [
     rubric.systemPrompt,
     'You judge the text between the CONTENT boundary lines of the next message by this rubric.',
@@ -14,8 +17,8 @@ export function systemMessage(rubric: Rubric): string {
     section(
       'Score every dimension, each on its own scale:',
       rubric.dimensions.map(
-        ({ id, description, min, max }) =>
-          `- ${JSON.stringify(id)}, a number from ${min} to ${max}: ${description}`,
+        (dimension) =>
+          `- ${JSON.stringify(dimension.id)}, ${scaleOf(dimension)}: ${dimension.description}`,
       ),
     ),
     section('Failure modes; list the ids of those you find:', rubric.failureModes.map(described)),
@@ -31,6 +34,10 @@ export function systemMessage(rubric: Rubric): string {
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+function numbers({ min, max }: RubricDimension): string {
+  return `a number from ${min} to ${max}`;
 }
 
 /** What every system message says of what it is followed by. */

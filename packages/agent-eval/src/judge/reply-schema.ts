@@ -1,11 +1,11 @@
 import type { Rubric } from '@tangle-network/agent-eval-contract';
 
 /** JSON Schema of the verdict that the model must give for this rubric, as JSON text. */
-export function replySchema(rubric: Rubric): string {
+export function replySchema(rubric: Rubric, scores: 'number' | 'integer' = 'number'): string {
   const ids = rubric.dimensions.map((dimension) => dimension.id);
-  const scores = rubric.dimensions.map(({ id, min, max }) => [
+  const properties = rubric.dimensions.map(({ id, min, max }) => [
     id,
-    { type: 'number', minimum: min, maximum: max },
+    { type: scores, minimum: min, maximum: max },
   ]);
   return JSON.stringify({
     type: 'object',
@@ -13,7 +13,7 @@ export function replySchema(rubric: Rubric): string {
       rationale: { type: 'string' },
       dimensions: {
         type: 'object',
-        properties: Object.fromEntries(scores),
+        properties: Object.fromEntries(properties),
         required: ids,
         additionalProperties: false,
       },

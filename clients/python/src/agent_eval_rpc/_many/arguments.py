@@ -1,6 +1,6 @@
 """The keyword arguments of ``judge_many``, once for both clients."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
@@ -19,7 +19,11 @@ class ManyArguments(TypedDict, total=False):
     rubric: "Rubric | None"
     context: Mapping[str, Any] | None
     model: str | None
-    score_mode: Literal["text", "checks"] | None
+    models: "Sequence[str] | None"
+    samples: int | None
+    pool: Literal["mean", "median"] | None
+    quorum: int | None
+    score_mode: Literal["text", "logprobs", "checks"] | None
     temperature: float | None
     seed: int | None
     max_tokens: int | None
@@ -39,6 +43,10 @@ _OF_A_JUDGEMENT = (
     "rubric",
     "context",
     "model",
+    "models",
+    "samples",
+    "pool",
+    "quorum",
     "score_mode",
     "temperature",
     "seed",

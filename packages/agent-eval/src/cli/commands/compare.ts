@@ -1,7 +1,8 @@
 import type { CompareResult } from '@tangle-network/agent-eval-contract';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { comparisonLines } from '../compare-output.js';
 import type { CommandContext } from '../context.js';
+import { count } from '../judge-flags.js';
 import { collect, readContent, readContext } from '../judge-input.js';
 import { oneCall } from '../one-call.js';
 import { addTableOptions, tableArguments } from '../options.js';
@@ -19,7 +20,7 @@ export function addCompareCommand(program: Command, context: CommandContext): vo
       collect,
     )
     .option('--context-file <file>', 'JSON file with the context')
-    .option('--samples <n>', 'compare so often, 1 to 64; most comparisons decide', wholeNumber)
+    .option('--samples <n>', 'compare so often, 1 to 64; most comparisons decide', count)
     .option('--no-swap', 'ask in one order only, with the first text first')
     .option('--checks', 'judge each text alone by the yes/no questions of the rubric')
     .option('--json', 'print the comparison as JSON');
@@ -47,9 +48,4 @@ export function addCompareCommand(program: Command, context: CommandContext): vo
     );
     context.finish(code);
   });
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,3}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number.');
 }

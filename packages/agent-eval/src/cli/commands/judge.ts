@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandContext } from '../context.js';
+import { addJudgeFlags, judgeFields } from '../judge-flags.js';
 import { collect, readContent, readContext } from '../judge-input.js';
 import { judgeText } from '../judge-text.js';
 import { addTableOptions, tableArguments } from '../options.js';
@@ -19,7 +20,7 @@ export function addJudgeCommand(program: Command, context: CommandContext): void
     .option('--gate <score>', 'exit with 4 when the composite is lower', gateValue)
     .option('--json', 'print the verdict as JSON')
     .option('--raw', 'include the reply of the model in the JSON');
-  addTableOptions(command, 'judge').action(async (file: string | undefined) => {
+  addTableOptions(addJudgeFlags(command), 'judge').action(async (file: string | undefined) => {
     const options = command.opts();
     const code = await judgeText(
       {
@@ -29,6 +30,7 @@ export function addJudgeCommand(program: Command, context: CommandContext): void
         gate: options.gate,
         json: options.json === true,
         raw: options.raw === true,
+        fields: judgeFields(command),
       },
       tableArguments(command, 'judge'),
       context.output,

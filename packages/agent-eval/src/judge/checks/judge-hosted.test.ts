@@ -146,6 +146,11 @@ describe('checks that a hosted model answers', () => {
     ['an answer missing', says('{"answers": {"q1": "no"}}'), 'judge_incomplete'],
     ['a shrug', answers('no', 'maybe'), 'judge_malformed'],
     ['a number', answers('no', 1), 'judge_malformed'],
+    [
+      'a second thought',
+      says('{"answers": {"q1": "no", "q2": "yes"}} No, "answers": ["yes", "no"]'),
+      'judge_malformed',
+    ],
     ['null', answers(null, 'no'), 'judge_malformed'],
     ['cut off', says('{"rationale": "r', { finishReason: 'length' }), 'judge_truncated'],
   ])('%s: asked once more, then unscored', async (_name, bad, code) => {

@@ -1,11 +1,11 @@
 import type { Rubric } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../../core/deadline.js';
 import type { ModelClient, ModelReply } from '../../providers/types.js';
-import { askFor, usageOf } from '../ask.js';
+import { askFor } from '../ask.js';
 import { compileRubric } from '../compiled-rubric.js';
-import type { Judgement, JudgeOptions } from '../judge.js';
+import { type Judgement, type JudgeOptions, modelRequest, replyFacts } from '../judge.js';
 import { judgeVersion, samplingOf } from '../judge-version.js';
-import { userMessage } from '../prompt.js';
+import { likelyAnswers } from '../logprobs/likely-answers.js';
 import { composite } from '../score.js';
 import { answersListed, BROAD_QUESTIONS, checksOf, withChecks } from './asked.js';
 import { ANSWERS_PROMPT_VERSION, type AnswersPrompt, answersPrompt } from './hosted-prompt.js';
@@ -13,6 +13,9 @@ import { ANSWERS_AGAIN, readAnswers } from './read-answers.js';
 import { dimensionsWithoutChecks, scoreChecks } from './scoring.js';
 
 const NEED = { because: 'Checks are to be answered', otherwise: 'judge with scoreMode "text"' };
+
+/** Likeliest tokens to ask for: yes and no in a few spellings. */
+const TOP_TOKENS = 5;
 
 /** The rubric as a hosted model is asked about it. */
 function askedOf(rubric: Rubric, allowUncalibrated: boolean): Rubric {
@@ -51,23 +54,15 @@ export async function judgeByAnswers(
   const ids = questions.map(({ id }) => id);
   const { verdict: said, reply } = await askFor(
     { read: (text: ModelReply) => readAnswers(ids, text), again: ANSWERS_AGAIN },
-    {
-      model,
-      system,
-      schema,
-      user: userMessage(options.content, options.context),
-      temperature: samplingOf(options).temperature,
-      seed: options.seed,
-      maxTokens: options.maxTokens,
-    },
+    { ...modelRequest(options), model, system, schema, topLogprobs: TOP_TOKENS },
     client,
     deadline,
   );
+  const likely = likelyAnswers(said.answers, reply.logprobs);
   const byQuestion = new Map(
-    questions.map(({ id, question }) => [question, said.answers.get(id) ?? { yes: 0, no: 0 }]),
+    questions.map(({ id, question }) => [question, (likely ?? said.answers).get(id) ?? NEITHER]),
   );
   const verdict = scoreChecks(asked, byQuestion, []);
-  const broad = dimensionsWithoutChecks(rubric).length > 0 ? [BROAD_QUESTIONS] : [];
   return {
     composite: composite(asked, verdict.scores),
     dimensions: { ...verdict.scores },
@@ -75,17 +70,19 @@ export async function judgeByAnswers(
     wins: verdict.wins,
     rationale: [said.rationale, answersListed(verdict.checks)].filter(Boolean).join('\n\n'),
     rubricVersion: compileRubric(rubric).version,
-    model: reply.model,
-    usage: usageOf(reply),
-    cached: false,
-    attempts: reply.attempts,
+    ...replyFacts(reply, options),
     judgeVersion: hostedChecksVersion(rubric, allowUncalibrated, options),
     scoreMode: 'checks',
-    replyMode: reply.replyMode,
-    droppedParams: reply.droppedParams,
-    warnings: [...reply.warnings, ...said.warnings, ...broad],
+    warnings: [
+      ...reply.warnings,
+      ...said.warnings,
+      ...(dimensionsWithoutChecks(rubric).length > 0 ? [BROAD_QUESTIONS] : []),
+      ...(likely === null ? [] : [UNCALIBRATED]),
+    ],
     notAssessed: verdict.notAssessed,
     checks: verdict.checks,
-    ...(options.includeRaw === true && { raw: reply.text }),
   };
 }
+
+const NEITHER = { yes: 0, no: 0 };
+const UNCALIBRATED = 'uncalibrated: the probabilities of the answers are those of the model';

@@ -1,6 +1,7 @@
 import { AgentEvalError, type JudgeResult, parseRubric } from '@tangle-network/agent-eval-contract';
 import { describe, expect, it } from 'vitest';
-import { type Member, type PoolOptions, pooled } from './pool.js';
+import type { Member } from './member.js';
+import { type PoolOptions, pooled } from './pool.js';
 import { agreement, deviation, median } from './statistics.js';
 
 const rubric = parseRubric({

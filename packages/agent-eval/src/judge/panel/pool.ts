@@ -8,21 +8,8 @@ import {
 import type { Judgement } from '../judge.js';
 import { composite } from '../score.js';
 import { type Spent, spent, spentUntil } from '../spent.js';
+import type { Failed, Member, Scored } from './member.js';
 import { agreement, deviation, mean, median } from './statistics.js';
-
-export interface Scored {
-  /** Model as it was asked for. */
-  model: string;
-  judgement: Judgement;
-}
-
-export interface Failed {
-  model: string;
-  error: AgentEvalError;
-}
-
-/** What became of one member of a panel. */
-export type Member = Scored | Failed;
 
 export interface PoolOptions {
   pool: PoolMode;
