@@ -17,6 +17,7 @@ interface Case {
   key?: string | null;
   model?: string;
   local?: string;
+  dialect?: string;
   error?: string;
   says?: string;
 }
@@ -57,6 +58,7 @@ describe('routing', () => {
     expect(`${chosen.url.origin}${chosen.url.path}`).toBe(example.url);
     expect(chosen.apiKey).toBe(example.key);
     expect(chosen.model).toBe(example.model);
+    expect(chosen.dialect).toBe(example.dialect ?? 'openai-chat');
   });
 });
 

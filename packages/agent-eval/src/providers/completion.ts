@@ -1,5 +1,6 @@
 import { parseJson } from '../core/json.js';
 import { isEventStream, joinEventStream } from './answers/event-stream.js';
+import { array, count, record, stringOr } from './answers/fields.js';
 import { embeddedError } from './failure.js';
 import type { TokenLogprob, TokenPlace, TokenUsage } from './types.js';
 
@@ -22,10 +23,19 @@ export type Completion =
 
 /** Reads a chat completion tolerantly: only what a verdict needs is looked at. */
 export function readCompletion(body: string): Completion {
+  return readAnswer(body, readValue, joinEventStream);
+}
+
+/** Reads a JSON answer, unless it is an error in spite of its status. */
+export function readAnswer(
+  body: string,
+  read: (root: Record<string, unknown>) => CompletionRead,
+  joinStream: (body: string) => unknown = () => undefined,
+): Completion {
   let value = parseJson(body);
   if (value === undefined) {
     if (!isEventStream(body)) return unreadable(body);
-    value = joinEventStream(body);
+    value = joinStream(body);
     if (value === undefined) {
       const message = 'answered with an event stream though none was asked for, and it broke off';
       return { kind: 'unreadable', message };
@@ -35,7 +45,7 @@ export function readCompletion(body: string): Completion {
   if (error !== undefined) {
     return { kind: 'error', status: error.status, body: JSON.stringify(value) };
   }
-  return readValue(record(value));
+  return read(record(value));
 }
 
 function readValue(root: Record<string, unknown>): CompletionRead {
@@ -117,20 +127,4 @@ function readUsage(usage: Record<string, unknown>): TokenUsage | null {
   if (inputTokens === null || outputTokens === null) return null;
   const cached = count(record(usage.prompt_tokens_details).cached_tokens);
   return { inputTokens, outputTokens, ...(cached !== null && { cachedInputTokens: cached }) };
-}
-
-function count(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
-}
-
-function stringOr<T>(value: unknown, fallback: T): string | T {
-  return typeof value === 'string' && value !== '' ? value : fallback;
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function array(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
 }
