@@ -55,7 +55,7 @@ describe('routing', () => {
       expect(chosen.model).toBe(example.local);
       return;
     }
-    expect(`${chosen.url.origin}${chosen.url.path}`).toBe(example.url);
+    expect(`${chosen.url.origin}${chosen.url.path}${chosen.url.query}`).toBe(example.url);
     expect(chosen.apiKey).toBe(example.key);
     expect(chosen.model).toBe(example.model);
     expect(chosen.dialect).toBe(example.dialect ?? 'openai-chat');

@@ -1,6 +1,6 @@
 import { AgentEvalError, type ProviderChoice } from '@tangle-network/agent-eval-contract';
 import type { DialectName } from '../core/dialect-name.js';
-import { type BaseUrl, parseBaseUrl } from './base-url.js';
+import { type BaseUrl, isDeployment, parseBaseUrl } from './base-url.js';
 import { type Environment, variable } from './env.js';
 import { type KnownProvider, PROVIDERS } from './known-providers.js';
 import type { Resolved, Settings } from './resolve.js';
@@ -26,7 +26,10 @@ export interface RemoteRoute {
   keySource: string | null;
 }
 
-type RoutingSettings = Pick<Settings, 'baseUrl' | 'apiKey' | 'model' | 'allowInsecureHttp'>;
+type RoutingSettings = Pick<
+  Settings,
+  'baseUrl' | 'apiKey' | 'model' | 'dialect' | 'allowInsecureHttp'
+>;
 
 export interface RoutingInput {
   settings: RoutingSettings;
@@ -68,15 +71,10 @@ function configured(input: RoutingInput, model: string): RemoteRoute | null {
   ];
   const set = sets.find(({ url }) => url !== null);
   if (set?.url == null) return null;
-  const url = parseBaseUrl(set.url, set.from);
-  return {
-    kind: 'remote',
-    provider: 'openai-compatible',
-    dialect: 'openai-chat',
-    model,
-    url,
-    ...set.key,
-  };
+  const url = parseBaseUrl(set.url, set.from, { dialect: settings.dialect ?? 'openai-chat' });
+  const dialect = settings.dialect ?? (isDeployment(url.path) ? 'azure' : 'openai-chat');
+  const provider = settings.dialect ?? 'openai-compatible';
+  return { kind: 'remote', provider, dialect, model, url, ...set.key };
 }
 
 interface Key {
@@ -148,15 +146,30 @@ function addressOf(
   name: string,
   known: KnownProvider,
 ): { url: BaseUrl; overridden: boolean } {
+  const { dialect, apiVersion } = known;
+  const spoken = { dialect, apiVersion: apiVersion && variable(env, apiVersion) };
   for (const from of known.baseUrls) {
     const value = variable(env, from);
-    if (value !== undefined) return { url: parseBaseUrl(value, from), overridden: true };
+    if (value !== undefined) return { url: parseBaseUrl(value, from, spoken), overridden: true };
   }
-  if (known.baseUrl !== null) return { url: parseBaseUrl(known.baseUrl, name), overridden: false };
+  const address = known.baseUrl ?? resourceAddress(env, known);
+  if (address !== null) return { url: parseBaseUrl(address, name, spoken), overridden: false };
+  const variables = [...known.baseUrls, ...(known.resource ? [known.resource.variable] : [])];
   throw new AgentEvalError(
     'llm_not_configured',
-    `${name} has an address of its own for each customer: set ${known.baseUrls.join(' or ')}.`,
-    { variables: known.baseUrls },
+    `${name} has an address of its own for each customer: set ${variables.join(' or ')}.`,
+    { variables },
+  );
+}
+
+function resourceAddress(env: Environment, { resource }: KnownProvider): string | null {
+  const name = resource === undefined ? undefined : variable(env, resource.variable);
+  if (resource === undefined || name === undefined) return null;
+  if (/^[a-z\d-]+$/i.test(name)) return resource.address(name);
+  throw new AgentEvalError(
+    'llm_not_configured',
+    `${resource.variable} must be a name of letters, digits and hyphens, not an address.`,
+    { variables: [resource.variable] },
   );
 }
 
@@ -168,7 +181,7 @@ function byRequest(input: RoutingInput, choice: ProviderChoice, model: string): 
   const bare = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
   if (choice.baseUrl !== undefined) {
     const dialect = known?.dialect ?? 'openai-chat';
-    const url = requestedUrl(choice.baseUrl);
+    const url = requestedUrl(choice.baseUrl, dialect);
     return { kind: 'remote', provider, dialect, model, url, ...own };
   }
   if (known === undefined) {
@@ -182,10 +195,10 @@ function byRequest(input: RoutingInput, choice: ProviderChoice, model: string): 
 }
 
 /** A wrong address in a request is the request's fault, not that of the settings. */
-function requestedUrl(baseUrl: string): BaseUrl {
+function requestedUrl(baseUrl: string, dialect: DialectName): BaseUrl {
   const path = 'provider.baseUrl';
   try {
-    return parseBaseUrl(baseUrl, path);
+    return parseBaseUrl(baseUrl, path, { dialect });
   } catch (error) {
     if (!(error instanceof AgentEvalError)) throw error;
     throw new AgentEvalError('validation_error', error.message, {

@@ -28,8 +28,8 @@ function at(body: unknown, way: Way): unknown {
 }
 
 interface Row {
-  /** What stands before the model's name. */
-  prefix: string;
+  provider: string;
+  model: string;
   /** Variables with the base URL and the key, beside those that every test has. */
   env: (origin: string) => Record<string, string>;
   path: string;
@@ -42,19 +42,126 @@ interface Row {
   /** Parameters as sent when temperature 0.5, seed 7 and maxTokens 300 are asked for. */
   params: object;
   dropped: string[];
+  /** How refusals of a schema, a tool and JSON are worded, with what a request that earns them holds. */
+  refusals: [holds: string, message: string][];
 }
+
+const CHAT = {
+  path: '/v1/chat/completions',
+  header: ['authorization', `Bearer ${KEY}`],
+  schema: ['response_format', 'json_schema', 'schema'],
+  system: ['messages', 0, 'content'],
+  user: ['messages', 1, 'content'],
+  params: { model: 'm1', temperature: 0.5, seed: 7, max_tokens: 300 },
+  dropped: [],
+  refusals: [
+    [
+      '"json_schema"',
+      "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
+    ],
+    ['"tools"', 'tools are not supported with this model'],
+    ['"json_object"', "'json_object' is not supported"],
+  ],
+} satisfies Partial<Row>;
 
 const ROWS: Row[] = [
   {
-    prefix: 'anthropic',
+    provider: 'anthropic',
+    model: 'anthropic/m1',
     env: (origin) => ({ ANTHROPIC_BASE_URL: origin, ANTHROPIC_API_KEY: KEY }),
     path: '/v1/messages',
     header: ['x-api-key', KEY],
     schema: ['output_config', 'format', 'schema'],
     system: ['system'],
     user: ['messages', 0, 'content'],
-    params: { temperature: 0.5, max_tokens: 300 },
+    params: { model: 'm1', temperature: 0.5, max_tokens: 300 },
     dropped: ['seed'],
+    refusals: [
+      ['"output_config"', 'output_config: Extra inputs are not permitted'],
+      ['"tools"', 'Thinking may not be enabled when tool_choice forces tool use: unsupported.'],
+    ],
+  },
+  {
+    provider: 'gemini',
+    model: 'gemini/m1',
+    env: (origin) => ({ GEMINI_BASE_URL: origin, GOOGLE_API_KEY: KEY }),
+    path: '/v1beta/models/m1:generateContent',
+    header: ['x-goog-api-key', KEY],
+    schema: ['generationConfig', 'responseJsonSchema'],
+    system: ['systemInstruction', 'parts', 0, 'text'],
+    user: ['contents', 0, 'parts', 0, 'text'],
+    params: {
+      generationConfig: {
+        responseMimeType: 'application/json',
+        temperature: 0.5,
+        seed: 7,
+        maxOutputTokens: 300,
+      },
+    },
+    dropped: [],
+    refusals: [
+      ['"responseJsonSchema"', `Unknown name "responseJsonSchema" at 'generation_config'`],
+      ['"functionDeclarations"', 'Function calling is not enabled for models/m1'],
+      ['"responseMimeType"', 'JSON mode is not enabled for models/m1'],
+    ],
+  },
+  {
+    provider: 'openai-responses',
+    model: 'm1',
+    env: (origin) => ({
+      AGENT_EVAL_LLM_BASE_URL: origin,
+      AGENT_EVAL_LLM_API_KEY: KEY,
+      AGENT_EVAL_LLM_DIALECT: 'openai-responses',
+    }),
+    path: '/v1/responses',
+    header: ['authorization', `Bearer ${KEY}`],
+    schema: ['text', 'format', 'schema'],
+    system: ['input', 0, 'content'],
+    user: ['input', 1, 'content'],
+    params: { model: 'm1', store: false, temperature: 0.5, max_output_tokens: 300 },
+    dropped: ['seed'],
+    refusals: [
+      ['"json_schema"', "Invalid parameter: 'text.format' of type 'json_schema' is not supported"],
+      ['"tools"', 'tools are not supported with this model'],
+      ['"json_object"', "'text.format' of type 'json_object' is not supported"],
+    ],
+  },
+  {
+    ...CHAT,
+    provider: 'openai',
+    model: 'm1',
+    env: (origin) => ({ OPENAI_BASE_URL: origin, OPENAI_API_KEY: KEY }),
+  },
+  {
+    ...CHAT,
+    provider: 'azure',
+    model: 'azure/m1',
+    env: (origin) => ({
+      AZURE_BASE_URL: origin,
+      AZURE_API_KEY: KEY,
+      AZURE_API_VERSION: '2024-10-21',
+    }),
+    path: '/openai/deployments/m1/chat/completions?api-version=2024-10-21',
+    header: ['api-key', KEY],
+  },
+  {
+    ...CHAT,
+    provider: 'xai',
+    model: 'xai/m1',
+    env: (origin) => ({ XAI_BASE_URL: origin, XAI_API_KEY: KEY }),
+  },
+  {
+    ...CHAT,
+    provider: 'openrouter',
+    model: 'openrouter/m1',
+    env: (origin) => ({ OPENROUTER_BASE_URL: `${origin}/api/v1`, OPENROUTER_API_KEY: KEY }),
+    path: '/api/v1/chat/completions',
+  },
+  {
+    ...CHAT,
+    provider: 'cerebras',
+    model: 'cerebras/m1',
+    env: (origin) => ({ CEREBRAS_BASE_URL: origin, CEREBRAS_API_KEY: KEY }),
   },
 ];
 
@@ -65,7 +172,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(() => server.reset());
 
-describe.each(ROWS)('$prefix', (row) => {
+describe.each(ROWS)('$provider', (row) => {
   const opened: AgentEval[] = [];
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((engine) => engine.close()));
@@ -77,12 +184,7 @@ describe.each(ROWS)('$prefix', (row) => {
       env: { ...row.env(server.origin), AGENT_EVAL_TIMEOUT_MS: '20000' },
     });
     opened.push(engine);
-    return engine.judge({
-      rubric: RUBRIC,
-      content: 'The cat sat.',
-      model: `${row.prefix}/m1`,
-      ...more,
-    });
+    return engine.judge({ rubric: RUBRIC, content: 'The cat sat.', model: row.model, ...more });
   }
 
   async function failure(steps: Step[]): Promise<AgentEvalError> {
@@ -175,7 +277,7 @@ describe.each(ROWS)('$prefix', (row) => {
       { status, reply: { json: { error: { message } } }, times: 'forever' },
     ]);
     expect(error.code).toBe(code);
-    expect(said(error)).toContain(row.path);
+    expect(said(error)).toContain(row.path.replace(/\?.*/, ''));
     expect(said(error)).not.toContain(KEY);
     await only();
   });
@@ -203,31 +305,29 @@ describe.each(ROWS)('$prefix', (row) => {
     expect(result.rationale).toContain('***');
   });
 
-  it('does with plain text where nothing stricter is taken', async () => {
-    const refuse = (bodyContains: string, message: string): Step => ({
-      match: { bodyContains },
-      times: 'forever',
-      status: 400,
-      reply: { json: { error: { message } } },
-    });
-    const result = await judge([
-      refuse('json_schema', 'json_schema is not supported'),
-      refuse('"tools"', 'tools are not supported'),
-      refuse('json_object', 'json_object is not supported'),
-    ]);
-    expect(result).toMatchObject({ composite: 0.8, replyMode: 'text' });
-    expect(JSON.stringify((await server.requests()).at(-1)?.body)).toContain(
-      'additionalProperties',
-    );
+  const refusing = ([holds, message]: [string, string]): Step => ({
+    match: { bodyContains: holds },
+    times: 'forever',
+    status: 400,
+    reply: { json: { error: { message } } },
   });
 
   it('does with a forced tool call where no schema is taken', async () => {
-    const step: Step = {
-      match: { bodyContains: 'json_schema' },
-      times: 'forever',
-      status: 400,
-      reply: { json: { error: { message: 'json_schema is not supported' } } },
-    };
-    expect(await judge([step])).toMatchObject({ composite: 0.8, replyMode: 'tool_call' });
+    const result = await judge(row.refusals.slice(0, 1).map(refusing));
+    expect(result).toMatchObject({ composite: 0.8, attempts: 2, replyMode: 'tool_call' });
+  });
+
+  it('does with plain text where nothing stricter is taken', async () => {
+    const result = await judge(row.refusals.map(refusing));
+    const attempts = row.refusals.length + 1;
+    expect(result).toMatchObject({ composite: 0.8, attempts, replyMode: 'text' });
+    const last = (await server.requests()).at(-1);
+    expect(JSON.stringify(last?.body)).toContain('additionalProperties');
+  });
+
+  it('leaves out a parameter that is not taken', async () => {
+    const refusal = refusing(['"temperature"', '`temperature` is deprecated for this model.']);
+    const result = await judge([refusal], { temperature: 0.5 });
+    expect(result).toMatchObject({ composite: 0.8, attempts: 2, droppedParams: ['temperature'] });
   });
 });

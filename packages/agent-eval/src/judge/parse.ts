@@ -12,6 +12,8 @@ const MAX_REPLY_CHARS = 1024 * 1024;
 export interface ReplyFacts {
   text: string;
   refusal: string | null;
+  /** What a filter of the endpoint objected to. */
+  categories?: Record<string, string>;
   /** What the model thought, where the endpoint tells that apart. */
   reasoning?: string | null;
   finishReason: string | null;
@@ -19,11 +21,13 @@ export interface ReplyFacts {
 
 /** Reads a model's reply into a verdict, or says what is wrong with it. Never guesses a score. */
 export function parseReply(rubric: Rubric, reply: ReplyFacts): Outcome {
+  const refused = (message: string): Outcome =>
+    unscored('judge_refused', message, reply.categories && { categories: reply.categories });
   if (reply.refusal !== null) {
-    return unscored('judge_refused', `The model refused: ${beginning(reply.refusal, 300)}`);
+    return refused(`The model refused: ${beginning(reply.refusal, 300)}`);
   }
   if (reply.finishReason === 'content_filter') {
-    return unscored('judge_refused', 'The endpoint filtered the reply of the model.');
+    return refused('The endpoint filtered the reply of the model.');
   }
   if (reply.text.length > MAX_REPLY_CHARS) {
     return malformed(`is longer than ${MAX_REPLY_CHARS} characters`, reply.text);

@@ -1,7 +1,7 @@
 import { parseJson } from '../core/json.js';
 import { isEventStream, joinEventStream } from './answers/event-stream.js';
 import { array, count, record, stringOr } from './answers/fields.js';
-import { embeddedError } from './failure.js';
+import { embeddedError, filteredCategories } from './failure.js';
 import type { TokenLogprob, TokenPlace, TokenUsage } from './types.js';
 
 export interface CompletionRead {
@@ -13,6 +13,10 @@ export interface CompletionRead {
   model: string | null;
   usage: TokenUsage | null;
   logprobs: TokenPlace[] | null;
+  /** What a filter of the endpoint objected to. */
+  categories?: Record<string, string>;
+  /** In US dollars, where the endpoint says what it charged. */
+  costUsd?: number | null;
 }
 
 /** What the body of a 2xx answer turned out to be. */
@@ -23,7 +27,7 @@ export type Completion =
 
 /** Reads a chat completion tolerantly: only what a verdict needs is looked at. */
 export function readCompletion(body: string): Completion {
-  return readAnswer(body, readValue, joinEventStream);
+  return readAnswer(body, readChat, joinEventStream);
 }
 
 /** Reads a JSON answer, unless it is an error in spite of its status. */
@@ -48,7 +52,8 @@ export function readAnswer(
   return read(record(value));
 }
 
-function readValue(root: Record<string, unknown>): CompletionRead {
+/** Reads the parsed body of a chat completion. */
+export function readChat(root: Record<string, unknown>): CompletionRead {
   const choice = record(array(root.choices)[0]);
   const message = record(choice.message);
   const { content } = message;
@@ -63,8 +68,14 @@ function readValue(root: Record<string, unknown>): CompletionRead {
     finishReason: stringOr(choice.finish_reason, null),
     model: stringOr(root.model, null),
     usage: readUsage(record(root.usage)),
+    ...(choice.finish_reason === 'content_filter' && filteredFor(choice)),
     logprobs: choice.logprobs == null ? null : readLogprobs(record(choice.logprobs).content),
   };
+}
+
+function filteredFor(choice: Record<string, unknown>): { categories?: Record<string, string> } {
+  const categories = filteredCategories(choice.content_filter_results);
+  return Object.keys(categories).length === 0 ? {} : { categories };
 }
 
 function unreadable(body: string): Completion {
@@ -102,7 +113,7 @@ function argumentsOf(message: Record<string, unknown>): string {
   return typeof given === 'object' && given !== null ? JSON.stringify(given) : '';
 }
 
-function readLogprobs(content: unknown): TokenPlace[] | null {
+export function readLogprobs(content: unknown): TokenPlace[] | null {
   if (!Array.isArray(content)) return null;
   const places: TokenPlace[] = [];
   for (const value of content) {
@@ -126,5 +137,12 @@ function readUsage(usage: Record<string, unknown>): TokenUsage | null {
   const outputTokens = count(usage.completion_tokens);
   if (inputTokens === null || outputTokens === null) return null;
   const cached = count(record(usage.prompt_tokens_details).cached_tokens);
-  return { inputTokens, outputTokens, ...(cached !== null && { cachedInputTokens: cached }) };
+  const thought = count(record(usage.completion_tokens_details).reasoning_tokens) ?? 0;
+  // Most count what the model thought as a part of its output, some beside it: the total tells.
+  const beside = count(usage.total_tokens) === inputTokens + outputTokens + thought;
+  return {
+    inputTokens,
+    outputTokens: beside ? outputTokens + thought : outputTokens,
+    ...(cached !== null && { cachedInputTokens: cached }),
+  };
 }

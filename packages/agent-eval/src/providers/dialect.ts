@@ -11,6 +11,8 @@ import type { ModelRequest } from './types.js';
 export interface Dialect {
   /** Where requests go below the endpoint's path; `{model}` stands for the name of the model. */
   operation(basePath: string): string;
+  /** The model's name as the path spells it; default: percent-encoded. */
+  pathName?(model: string): string;
   /** Headers of every request, the one that holds the key among them. */
   headers(apiKey: string | null): Record<string, string>;
   ladder: Ladder;

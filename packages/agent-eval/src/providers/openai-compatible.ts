@@ -127,7 +127,7 @@ export class OpenAiCompatibleClient implements ModelClient {
     try {
       reply = await transport.send({
         method: 'POST',
-        path: forModel(path, request.model),
+        path: this.#forModel(path, request.model),
         headers: this.#headers,
         body: this.#dialect.body(request, shape),
         cancel: own ?? deadline,
@@ -193,6 +193,7 @@ export class OpenAiCompatibleClient implements ModelClient {
       usage: read.usage,
       costUsd: this.#cost(request, read),
       logprobs: read.logprobs,
+      ...(read.categories !== undefined && { categories: read.categories }),
       replyMode: shape.mode,
       droppedParams: droppedParams(request, shape),
       attempts,
@@ -200,10 +201,11 @@ export class OpenAiCompatibleClient implements ModelClient {
     };
   }
 
-  #cost({ model }: ModelRequest, { usage, model: reported }: CompletionRead): number | null {
+  #cost({ model }: ModelRequest, read: CompletionRead): number | null {
+    const { usage, model: reported, costUsd = null } = read;
     if (usage === null) return null;
     const names = reported === null ? [model] : [model, reported];
-    return this.#options.prices?.cost(names, usage) ?? null;
+    return this.#options.prices?.cost(names, usage) ?? costUsd;
   }
 
   #promptWarnings(request: ModelRequest, { usage }: CompletionRead, attempts: number): string[] {
@@ -213,11 +215,21 @@ export class OpenAiCompatibleClient implements ModelClient {
     if (this.#options.allowCutPrompt === true) {
       return [`${said}, so the score is about a part of the content only`];
     }
-    const displayUrl = forModel(this.#options.displayUrl, request.model);
+    const displayUrl = this.#forModel(this.#options.displayUrl, request.model);
     throw new AgentEvalError(
       'context_overflow',
       `${displayUrl}: ${said}. Raise the context size of the model at the endpoint, send less content, or allow it with --allow-cut-prompt.`,
       { url: displayUrl, attempts, sentTokens: least, readTokens: usage.inputTokens, usage },
+    );
+  }
+
+  /** Some dialects name the model in the path. */
+  #forModel(path: string, model: string): string {
+    if (!path.includes(MODEL_PLACE)) return path;
+    const name = model.toWellFormed();
+    return path.replace(
+      MODEL_PLACE,
+      () => this.#dialect.pathName?.(name) ?? encodeURIComponent(name),
     );
   }
 
@@ -228,7 +240,7 @@ export class OpenAiCompatibleClient implements ModelClient {
     waitMs?: number,
   ): AgentEvalError {
     const { redact } = this.#options;
-    const displayUrl = forModel(this.#options.displayUrl, model);
+    const displayUrl = this.#forModel(this.#options.displayUrl, model);
     const tries = attempts > 1 ? ` after ${attempts} requests` : '';
     return new AgentEvalError(
       failure.code,
@@ -241,13 +253,6 @@ export class OpenAiCompatibleClient implements ModelClient {
       },
     );
   }
-}
-
-/** Some dialects name the model in the path. */
-function forModel(path: string, model: string): string {
-  return path.includes(MODEL_PLACE)
-    ? path.replace(MODEL_PLACE, () => encodeURIComponent(model.toWellFormed()))
-    : path;
 }
 
 function exchangeFailure(error: unknown, own: Deadline | null): ProviderFailure {

@@ -24,7 +24,7 @@ export const NO_REPLY = '(no answer)';
 /** Builds the body from parts that are JSON already; absent parameters are left out, never null. */
 export function requestBody(request: ModelRequest, shape: RequestShape): string {
   const { temperature, seed, maxTokens, topLogprobs } = request;
-  let body = `{"model":${JSON.stringify(request.model)},"messages":${messages(request, shape.mode)}`;
+  let body = `{"model":${JSON.stringify(request.model)},"messages":${chatMessages(request, shape.mode)}`;
   body += replyFormat(request, shape.mode);
   if (temperature !== undefined && shape.temperature) body += `,"temperature":${temperature}`;
   if (seed !== undefined && shape.seed) body += `,"seed":${seed}`;
@@ -49,7 +49,8 @@ export function droppedParams(request: ModelRequest, shape: RequestShape): strin
   return dropped;
 }
 
-function messages(request: ModelRequest, mode: ReplyMode): string {
+/** The messages as a JSON list. */
+export function chatMessages(request: ModelRequest, mode: ReplyMode): string {
   const { user, followUps } = request;
   let list = `[{"role":"system","content":${systemJson(request, mode)}},${message('user', user)}`;
   for (const { reply, ask } of followUps ?? []) {
