@@ -34,14 +34,15 @@ export function readCompletion(body: string): Completion {
 export function readAnswer(
   body: string,
   read: (root: Record<string, unknown>) => CompletionRead,
-  joinStream: (body: string) => unknown = () => undefined,
+  joinStream?: (body: string) => unknown,
 ): Completion {
   let value = parseJson(body);
   if (value === undefined) {
     if (!isEventStream(body)) return unreadable(body);
-    value = joinStream(body);
+    value = joinStream?.(body);
     if (value === undefined) {
-      const message = 'answered with an event stream though none was asked for, and it broke off';
+      const end = joinStream === undefined ? '' : ', and it broke off';
+      const message = `answered with an event stream though none was asked for${end}`;
       return { kind: 'unreadable', message };
     }
   }

@@ -5,7 +5,7 @@ import { displayUrl, redactor } from '../core/redact.js';
 import { DEFAULT_RETRY } from '../core/retry.js';
 import { Limiter } from './limiter.js';
 import { loadDialect } from './native/load.js';
-import { OpenAiCompatibleClient } from './openai-compatible.js';
+import { MODEL_PLACE, OpenAiCompatibleClient } from './openai-compatible.js';
 import type { HttpTransport, ModelClient, TokenUsage } from './types.js';
 
 /** A remote endpoint, resolved: where it is and what opens it. */
@@ -92,12 +92,13 @@ export class ProviderRegistry {
   async #create(endpoint: Endpoint): Promise<ModelClient> {
     const { attempts, concurrency, queueLimit, createTransport, clock, random } = this.#options;
     const dialect = await loadDialect(endpoint.dialect ?? 'openai-chat');
-    const place = `${endpoint.path}${dialect.operation(endpoint.path)}`;
-    const shown = displayUrl(`${endpoint.origin}${endpoint.path}${endpoint.query}`);
+    const path = `${endpoint.path}${dialect.operation(endpoint.path)}${endpoint.query}`;
+    // A URL would escape what stands for the model.
+    const shown = displayUrl(`${endpoint.origin}${path.replace(MODEL_PLACE, '~model~')}`);
     return new OpenAiCompatibleClient({
       dialect,
-      path: `${place}${endpoint.query}`,
-      displayUrl: shown.replace(endpoint.path, () => place),
+      path,
+      displayUrl: shown.replace('~model~', MODEL_PLACE),
       authorization: authorization(endpoint),
       headers: dialect.headers(endpoint.apiKey),
       transport: await createTransport(endpoint, concurrency),
