@@ -10,7 +10,8 @@ import { systemClock } from '../../core/clock.js';
 import { type Deadline, startDeadline } from '../../core/deadline.js';
 import type { DialectName } from '../../core/dialect-name.js';
 import { encodeText } from '../../core/encoded-text.js';
-import { ProviderRegistry } from '../registry.js';
+import { endpointAddress } from '../endpoint-address.js';
+import { type Endpoint, ProviderRegistry } from '../registry.js';
 import { undiciTransport } from '../transport-undici.js';
 import type { ModelReply, ModelRequest } from '../types.js';
 
@@ -612,4 +613,24 @@ describe('openrouter', () => {
     };
     expect((await ask('openrouter', step)).replyMode).toBe('tool_call');
   });
+});
+
+it('keeps two dialects at one address apart', async () => {
+  const place = {
+    origin: server.origin,
+    path: '/v1',
+    query: '',
+    apiKey: 'k-0123456789',
+    basicAuth: null,
+    loopback: true,
+  };
+  const spoken: Endpoint[] = [
+    place,
+    { ...place, dialect: 'anthropic' },
+    { ...place, dialect: 'xai' },
+  ];
+  const clients = await Promise.all(spoken.map((endpoint) => registry.client(endpoint)));
+  expect(new Set(clients).size).toBe(3);
+  expect(new Set(spoken.map(endpointAddress)).size).toBe(3);
+  expect(endpointAddress(place)).toBe(`${server.origin}/v1?`);
 });
