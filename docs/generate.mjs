@@ -8,6 +8,7 @@ const docs = path.dirname(fileURLToPath(import.meta.url));
 const root = path.resolve(docs, '..');
 const SOURCES = `
   export { OPTION_ROWS } from './packages/agent-eval/src/config/options.ts';
+  export { PROVIDERS } from './packages/agent-eval/src/config/known-providers.ts';
   export { ERRORS, METHODS } from './packages/contract/src/index.ts';
 `;
 
@@ -53,6 +54,17 @@ function methodsTable({ METHODS }) {
   return markdown(['method', 'HTTP', 'stdio', 'token', 'what it does'], rows);
 }
 
+function providersTable({ PROVIDERS }) {
+  const rows = Object.entries(PROVIDERS).map(([name, row]) => [
+    code(`${name}/`),
+    row.dialect,
+    row.keys.map(code).join(', '),
+    [...row.baseUrls, ...(row.resource ? [row.resource.variable] : [])].map(code).join(', '),
+    row.baseUrl ?? 'yours',
+  ]);
+  return markdown(['prefix', 'dialect', 'key', 'base URL from', 'else'], rows);
+}
+
 async function rubricsTable() {
   const folder = path.join(root, 'packages/agent-eval/src/rubrics/builtin');
   const files = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort();
@@ -81,6 +93,7 @@ const made = {
   options: optionsTable(tables),
   errors: errorsTable(tables),
   methods: methodsTable(tables),
+  providers: providersTable(tables),
   rubrics: await rubricsTable(),
   smallModels: await smallModelsTable(),
 };

@@ -13,6 +13,7 @@ MODEL = "fake-model"
 
 # A setting of the person who runs the tests must not reach the engine.
 SETTINGS = ("AGENT_EVAL_", "OPENAI_", "AZURE_", "NODE_OPTIONS")
+PROVIDER_SETTINGS = ("_API_KEY", "_BASE_URL")
 
 
 def clean_environment() -> dict[str, str]:
@@ -22,7 +23,7 @@ def clean_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(SETTINGS)
         and not name.lower().endswith("_proxy")
-        and not name.endswith("_API_KEY")
+        and not name.endswith(PROVIDER_SETTINGS)
     }
 
 

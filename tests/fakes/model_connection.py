@@ -11,6 +11,7 @@ import time
 from io import BufferedReader
 from typing import Any, Protocol
 
+from model_dialects import dialect_of
 from model_reply import build_answer
 from model_wire import Answer, Json, head, timeline
 
@@ -101,7 +102,7 @@ class Connection:
             except threading.BrokenBarrierError:
                 self._server.finish(request, "dropped")
                 return False
-        answer = build_answer(_plain(step, method, path), body)
+        answer = build_answer(_plain(step, method, path), body, path)
         keep = "drop" not in step and not _says_close([*answer.headers, *headers])
         if step.get("drop") == "rst":
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -151,7 +152,10 @@ def _plain(step: Json, method: str, path: str) -> Json:
     bare = path.partition("?")[0]
     if step.get("status", 200) >= 400:
         return {**step, "reply": {"json": _error(f"scripted status {step['status']}")}}
-    if not bare.endswith("/chat/completions" if method == "POST" else "/models"):
+    known = bare.endswith("/models")
+    if method == "POST":
+        known = bare.endswith("/chat/completions") or dialect_of(path) is not None
+    if not known:
         return {**step, "status": 404, "reply": {"json": _error(f"no such path: {bare}")}}
     if method == "GET":
         return {**step, "reply": {"json": {"object": "list", "data": []}}}

@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any
 
+from model_dialects import dialect_of
 from model_wire import ENCODERS, Answer, Json
 
 STEP_KEYS = {
@@ -54,8 +55,8 @@ def _known(value: Any, allowed: set[str], what: str) -> None:
         raise ValueError(f"unknown {what} keys {sorted(unknown)}; known: {sorted(allowed)}")
 
 
-def build_answer(step: Json, request: Any) -> Answer:
-    """The answer of one step to one request body (parsed JSON, or None)."""
+def build_answer(step: Json, request: Any, path: str = "") -> Answer:
+    """The answer of one step to one request body (parsed JSON, or None), in the path's dialect."""
     reply = step.get("reply", {})
     if "raw" in reply:
         body = str(reply["raw"]).encode("utf-8", "surrogatepass")
@@ -64,7 +65,7 @@ def build_answer(step: Json, request: Any) -> Answer:
     elif "json" in reply:
         body = json.dumps(reply["json"]).encode()
     else:
-        body = json.dumps(_completion(step, request)).encode()
+        body = json.dumps(_spoken(step, request, path)).encode()
     headers = [("content-type", "application/json")]
     encoding = reply.get("encoding", "none")
     if encoding != "none":
@@ -83,8 +84,15 @@ def _with_own(defaults: list[tuple[str, str]], own: list[Any]) -> list[tuple[str
     return kept + [(str(name), str(value)) for name, value in own if value is not None]
 
 
-def _completion(step: Json, request: Any) -> Json:
+def _spoken(step: Json, request: Any, path: str) -> Json:
     body = request if isinstance(request, dict) else {}
+    dialect = dialect_of(path)
+    if dialect is None:
+        return _completion(step, body)
+    return dialect.answer(_completion(step, dialect.ask(body, path)))
+
+
+def _completion(step: Json, body: Json) -> Json:
     message = _message(step, body)
     tools = "tool_calls" in message
     completion: Json = {

@@ -1,5 +1,7 @@
 """A scripted endpoint that speaks OpenAI's chat completions over real HTTP on 127.0.0.1.
 
+Paths of other dialects (`model_dialects.py`) are answered in those, by the same scripts.
+
 Standard library only. From Python::
 
     with ModelServer() as server:

@@ -5,17 +5,17 @@ import { timeoutSignal } from '../core/clock.js';
 import { displayUrl, redactor } from '../core/redact.js';
 import { beginning } from '../core/text.js';
 import { transportFactory } from '../entries/compose.js';
-import { authorization, secretsOf } from '../providers/registry.js';
+import { openingHeaders, secretsOf } from '../providers/registry.js';
 import type { DoctorCheck } from './doctor-check.js';
 
 const TIMEOUT_MS = 5_000;
 
 /** Asks the endpoint for its models, the way judgements go: whether it answers, and whether it takes the key. */
 export async function endpointCheck(
-  { url, apiKey }: RemoteRoute,
+  { url, apiKey, dialect }: RemoteRoute,
   env: Environment,
 ): Promise<DoctorCheck> {
-  const endpoint = { ...url, apiKey };
+  const endpoint = { ...url, apiKey, dialect };
   const path = `${url.path}/models${url.query}`;
   const shown = displayUrl(`${url.origin}${path}`);
   const problem = (found: string, mend: string): DoctorCheck => ({
@@ -24,13 +24,12 @@ export async function endpointCheck(
     found: `${shown} ${found}`,
     mend,
   });
-  const authorized = authorization(endpoint);
   const transport = await transportFactory(env, false)(endpoint, 1);
   try {
     const { status } = await transport.send({
       method: 'GET',
       path,
-      headers: authorized === null ? {} : { authorization: authorized },
+      headers: await openingHeaders(endpoint),
       body: '',
       cancel: cancellationOf(timeoutSignal(TIMEOUT_MS)),
     });

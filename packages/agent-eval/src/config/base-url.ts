@@ -1,4 +1,5 @@
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import type { DialectName } from '../core/dialect-name.js';
 
 /** An endpoint's address, taken apart once. */
 export interface BaseUrl {
@@ -15,10 +16,21 @@ export interface BaseUrl {
 
 const VERSIONED = /\/v\d+[a-z0-9]*(\/openai)?$/i;
 const DEPLOYMENT = /\/openai\/deployments\/[^/]+$/;
-const OPERATION = /\/(chat\/completions|completions|responses|models)$/;
+const OPERATION = /\/(chat\/completions|completions|responses|messages|models(\/[^/]+:\w+)?)$/;
+
+export interface BaseUrlOptions {
+  /** What is spoken there. */
+  dialect?: DialectName;
+  /** Azure's `api-version`, for an address that has none. */
+  apiVersion?: string | undefined;
+}
 
 /** Reads a base URL in the spellings people paste. `from` names the setting in errors. */
-export function parseBaseUrl(value: string, from: string): BaseUrl {
+export function parseBaseUrl(
+  value: string,
+  from: string,
+  { dialect = 'openai-chat', apiVersion }: BaseUrlOptions = {},
+): BaseUrl {
   const text = value.trim().replace(/^(["'])(.*)\1$/, '$2');
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
     throw new AgentEvalError(
@@ -32,14 +44,39 @@ export function parseBaseUrl(value: string, from: string): BaseUrl {
     .replace(/\/+$/, '')
     .replace(/\/{2,}/g, '/')
     .replace(OPERATION, '');
-  const complete = VERSIONED.test(path) || DEPLOYMENT.test(path);
+  if (apiVersion !== undefined && !url.searchParams.has('api-version')) {
+    url.searchParams.set('api-version', apiVersion);
+  }
   return {
     origin: url.origin,
-    path: complete ? path : `${path}/v1`,
+    path: withVersion(path, dialect, url.searchParams.has('api-version')),
     query: url.search,
     basicAuth: basicAuth(url),
     loopback: isLoopback(url.hostname),
   };
+}
+
+/** Adds what is missing between the address and an operation. */
+function withVersion(path: string, dialect: DialectName, hasApiVersion: boolean): string {
+  const complete = VERSIONED.test(path) || DEPLOYMENT.test(path);
+  switch (dialect) {
+    case 'gemini':
+      // Below `/openai` it speaks another dialect.
+      return complete ? path.replace(/\/openai$/i, '') : `${path}/v1beta`;
+    case 'azure': {
+      if (complete) return path;
+      const base = path.replace(/\/openai$/i, '');
+      // An address with an `api-version` has deployments in its paths; without one it is the newer form.
+      return hasApiVersion ? `${base}/openai` : `${base}/openai/v1`;
+    }
+    default:
+      return complete ? path : `${path}/v1`;
+  }
+}
+
+/** Whether a path is one of Azure's deployments. */
+export function isDeployment(path: string): boolean {
+  return DEPLOYMENT.test(path);
 }
 
 function basicAuth(url: URL): string | null {

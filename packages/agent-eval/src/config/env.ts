@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
+import { PROVIDERS } from './known-providers.js';
 
 /** The environment as the engine reads it. This module alone touches `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,6 +44,10 @@ export interface ProxySettings {
 
 const SECRET_NAMES = /(KEY|TOKEN|SECRET|PASSWORD|PAT)$/i;
 const OURS = /^(AGENT_EVAL|OPENAI)_/i;
+/** The address of a provider may hold a password. */
+const PROVIDER_NAMES = new Set(
+  Object.values(PROVIDERS).flatMap(({ keys, baseUrls }) => [...keys, ...baseUrls]),
+);
 /** Settings of the package clients themselves: a private mirror needs its password. */
 const CLIENTS = /^(UV|PIP|NPM)_/i;
 
@@ -52,6 +57,7 @@ export function childEnvironment(env: Environment): Record<string, string> {
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
       !OURS.test(entry[0]) &&
+      !PROVIDER_NAMES.has(entry[0].toUpperCase()) &&
       (CLIENTS.test(entry[0]) || !SECRET_NAMES.test(entry[0])),
   );
   return Object.fromEntries(kept);

@@ -1,3 +1,5 @@
+import { DIALECTS } from '../core/dialect-name.js';
+
 /** One setting of the engine: said once here, used by parsers, help texts, `config` and the docs. */
 export interface OptionRow {
   /** Name in `Settings`. */
@@ -11,6 +13,8 @@ export interface OptionRow {
   fallback: string | number | boolean | null;
   /** Smallest and largest value of an integer. */
   range?: readonly [number, number];
+  /** The only values of a string. */
+  choices?: readonly string[];
   secret?: true;
   /** Commands that take the flag. */
   commands: readonly string[];
@@ -47,6 +51,15 @@ export const OPTIONS = {
     fallback: null,
     commands: JUDGING,
     help: 'model to ask; local/NAME or local/PATH.gguf runs on this machine',
+  },
+  dialect: {
+    flag: '--dialect <name>',
+    env: ['AGENT_EVAL_LLM_DIALECT'],
+    type: 'string',
+    choices: DIALECTS,
+    fallback: null,
+    commands: JUDGING,
+    help: 'what is spoken at the base URL; default: openai-chat',
   },
   timeoutMs: {
     flag: '--timeout-ms <ms>',

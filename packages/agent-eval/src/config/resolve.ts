@@ -3,15 +3,17 @@ import { type Environment, variable } from './env.js';
 import { OPTION_ROWS, type OPTIONS, type OptionKey, type OptionRow } from './options.js';
 
 type Row<K extends OptionKey> = (typeof OPTIONS)[K];
-type ValueOf<R> = R extends { type: 'integer' }
-  ? number
-  : R extends { type: 'boolean' }
-    ? boolean
-    : R extends { type: 'list' }
-      ? readonly string[] | null
-      : R extends { fallback: string }
-        ? string
-        : string | null;
+type ValueOf<R> = R extends { choices: readonly (infer Choice)[] }
+  ? Choice | null
+  : R extends { type: 'integer' }
+    ? number
+    : R extends { type: 'boolean' }
+      ? boolean
+      : R extends { type: 'list' }
+        ? readonly string[] | null
+        : R extends { fallback: string }
+          ? string
+          : string | null;
 
 /** Every setting with its value in force. Frozen. */
 export type Settings = { readonly [K in OptionKey]: ValueOf<Row<K>> };
@@ -71,8 +73,13 @@ function convert(row: OptionRow, value: unknown, from: string): unknown {
     case 'list':
       return Array.isArray(value) ? value.map(String) : String(value).split(',').map(trimmed);
     default:
-      return unquoted(String(value));
+      return chosen(row, unquoted(String(value)), from);
   }
+}
+
+function chosen({ choices }: OptionRow, value: string, from: string): string {
+  if (choices === undefined || choices.includes(value)) return value;
+  throw wrongValue(from, `one of ${choices.join(', ')}`);
 }
 
 function integer(row: OptionRow, value: unknown, from: string): number {

@@ -17,6 +17,7 @@ interface Case {
   key?: string | null;
   model?: string;
   local?: string;
+  dialect?: string;
   error?: string;
   says?: string;
 }
@@ -54,9 +55,10 @@ describe('routing', () => {
       expect(chosen.model).toBe(example.local);
       return;
     }
-    expect(`${chosen.url.origin}${chosen.url.path}`).toBe(example.url);
+    expect(`${chosen.url.origin}${chosen.url.path}${chosen.url.query}`).toBe(example.url);
     expect(chosen.apiKey).toBe(example.key);
     expect(chosen.model).toBe(example.model);
+    expect(chosen.dialect).toBe(example.dialect ?? 'openai-chat');
   });
 });
 

@@ -1,5 +1,6 @@
 import { AgentEvalError, type ProviderChoice } from '@tangle-network/agent-eval-contract';
-import { type BaseUrl, parseBaseUrl } from './base-url.js';
+import type { DialectName } from '../core/dialect-name.js';
+import { type BaseUrl, isDeployment, parseBaseUrl } from './base-url.js';
 import { type Environment, variable } from './env.js';
 import { type KnownProvider, PROVIDERS } from './known-providers.js';
 import type { Resolved, Settings } from './resolve.js';
@@ -16,6 +17,7 @@ export interface LocalRoute {
 export interface RemoteRoute {
   kind: 'remote';
   provider: string;
+  dialect: DialectName;
   /** Model name as the endpoint knows it. */
   model: string;
   url: BaseUrl;
@@ -24,7 +26,10 @@ export interface RemoteRoute {
   keySource: string | null;
 }
 
-type RoutingSettings = Pick<Settings, 'baseUrl' | 'apiKey' | 'model' | 'allowInsecureHttp'>;
+type RoutingSettings = Pick<
+  Settings,
+  'baseUrl' | 'apiKey' | 'model' | 'dialect' | 'allowInsecureHttp'
+>;
 
 export interface RoutingInput {
   settings: RoutingSettings;
@@ -66,8 +71,10 @@ function configured(input: RoutingInput, model: string): RemoteRoute | null {
   ];
   const set = sets.find(({ url }) => url !== null);
   if (set?.url == null) return null;
-  const url = parseBaseUrl(set.url, set.from);
-  return { kind: 'remote', provider: 'openai-compatible', model, url, ...set.key };
+  const url = parseBaseUrl(set.url, set.from, { dialect: settings.dialect ?? 'openai-chat' });
+  const dialect = settings.dialect ?? (isDeployment(url.path) ? 'azure' : 'openai-chat');
+  const provider = settings.dialect ?? 'openai-compatible';
+  return { kind: 'remote', provider, dialect, model, url, ...set.key };
 }
 
 interface Key {
@@ -100,70 +107,98 @@ function fromVariables(env: Environment, names: readonly string[]): Key {
 function byPrefix(input: RoutingInput, model: string): RemoteRoute {
   const slash = model.indexOf('/');
   const prefix = slash > 0 ? model.slice(0, slash) : '';
-  const known = Object.hasOwn(PROVIDERS, prefix) ? PROVIDERS[prefix] : undefined;
+  const known = providerNamed(prefix);
   if (known !== undefined) return atProvider(input, prefix, known, model.slice(slash + 1));
-  const key = fromVariables(input.env, ['OPENAI_API_KEY']);
-  if (key.apiKey === null) throw notConfigured(input, model);
-  const url = parseBaseUrl('https://api.openai.com/v1', 'OPENAI_API_KEY');
-  return { kind: 'remote', provider: 'openai', model, url, ...key };
+  const openai = providerNamed('openai');
+  if (openai === undefined || fromVariables(input.env, openai.keys).apiKey === null) {
+    throw notConfigured(input, model);
+  }
+  return atProvider(input, 'openai', openai, model);
 }
 
+function providerNamed(name: string): KnownProvider | undefined {
+  return Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
+}
+
+/** At a provider's own address, with its own key, unless the request has one. */
 function atProvider(
   input: RoutingInput,
   name: string,
   known: KnownProvider,
   model: string,
+  own: Key = NO_KEY,
 ): RemoteRoute {
-  if (known.baseUrl === null) {
+  const place = addressOf(input.env, name, known);
+  const key = own.apiKey === null ? fromVariables(input.env, known.keys) : own;
+  if (key.apiKey === null && !place.overridden) {
     throw new AgentEvalError(
       'llm_not_configured',
-      `${name} has an address of its own for each customer: set AGENT_EVAL_LLM_BASE_URL and AGENT_EVAL_LLM_API_KEY.`,
-      { variables: ['AGENT_EVAL_LLM_BASE_URL', 'AGENT_EVAL_LLM_API_KEY'] },
+      `The model "${name}/${model}" goes to ${name}: set ${known.keys.join(' or ')}.`,
+      { variables: known.keys },
     );
   }
-  // A key that has a base URL of its own goes to no other.
-  const paired = variable(input.env, 'OPENAI_BASE_URL') !== undefined;
-  const names = known.keys.filter((key) => !(paired && key === 'OPENAI_API_KEY'));
-  const key = fromVariables(input.env, names);
-  if (key.apiKey === null) {
-    const wanted = names.length > 0 ? names.join(' or ') : 'provider.apiKey';
-    throw new AgentEvalError(
-      'llm_not_configured',
-      `The model "${name}/${model}" goes to ${name}: set ${wanted}.`,
-      { variables: names },
-    );
+  return { kind: 'remote', provider: name, dialect: known.dialect, model, url: place.url, ...key };
+}
+
+/** Where a provider is: its public address, or the one that its variable names, which may need no key. */
+function addressOf(
+  env: Environment,
+  name: string,
+  known: KnownProvider,
+): { url: BaseUrl; overridden: boolean } {
+  const { dialect, apiVersion } = known;
+  const spoken = { dialect, apiVersion: apiVersion && variable(env, apiVersion) };
+  for (const from of known.baseUrls) {
+    const value = variable(env, from);
+    if (value !== undefined) return { url: parseBaseUrl(value, from, spoken), overridden: true };
   }
-  const url = parseBaseUrl(known.baseUrl, name);
-  return { kind: 'remote', provider: name, model, url, ...key };
+  const address = known.baseUrl ?? resourceAddress(env, known);
+  if (address !== null) return { url: parseBaseUrl(address, name, spoken), overridden: false };
+  const variables = [...known.baseUrls, ...(known.resource ? [known.resource.variable] : [])];
+  throw new AgentEvalError(
+    'llm_not_configured',
+    `${name} has an address of its own for each customer: set ${variables.join(' or ')}.`,
+    { variables },
+  );
+}
+
+function resourceAddress(env: Environment, { resource }: KnownProvider): string | null {
+  const name = resource === undefined ? undefined : variable(env, resource.variable);
+  if (resource === undefined || name === undefined) return null;
+  if (/^[a-z\d-]+$/i.test(name)) return resource.address(name);
+  throw new AgentEvalError(
+    'llm_not_configured',
+    `${resource.variable} must be a name of letters, digits and hyphens, not an address.`,
+    { variables: [resource.variable] },
+  );
 }
 
 function byRequest(input: RoutingInput, choice: ProviderChoice, model: string): RemoteRoute {
   const provider = choice.name ?? 'openai-compatible';
+  const known = providerNamed(provider);
   const own: Key =
     choice.apiKey === undefined ? NO_KEY : { apiKey: choice.apiKey, keySource: 'request' };
+  const bare = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
   if (choice.baseUrl !== undefined) {
-    const url = requestedUrl(choice.baseUrl);
-    return { kind: 'remote', provider, model, url, ...own };
+    const dialect = known?.dialect ?? 'openai-chat';
+    const url = requestedUrl(choice.baseUrl, dialect);
+    return { kind: 'remote', provider, dialect, model, url, ...own };
   }
-  const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
-  if (known === undefined || known.baseUrl === null) {
+  if (known === undefined) {
     throw new AgentEvalError(
       'validation_error',
       `The provider "${provider}" needs provider.baseUrl; known by name are ${Object.keys(PROVIDERS).join(', ')}.`,
       { issues: [{ path: 'provider.baseUrl', message: 'is needed for this provider' }] },
     );
   }
-  const bare = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
-  if (own.apiKey === null) return atProvider(input, provider, known, bare);
-  const url = parseBaseUrl(known.baseUrl, provider);
-  return { kind: 'remote', provider, model: bare, url, ...own };
+  return atProvider(input, provider, known, bare, own);
 }
 
 /** A wrong address in a request is the request's fault, not that of the settings. */
-function requestedUrl(baseUrl: string): BaseUrl {
+function requestedUrl(baseUrl: string, dialect: DialectName): BaseUrl {
   const path = 'provider.baseUrl';
   try {
-    return parseBaseUrl(baseUrl, path);
+    return parseBaseUrl(baseUrl, path, { dialect });
   } catch (error) {
     if (!(error instanceof AgentEvalError)) throw error;
     throw new AgentEvalError('validation_error', error.message, {

@@ -20,8 +20,10 @@ export function modelRoutes(
     const chosen = route({ settings, sources, env, model, provider });
     if (chosen.kind === 'local') return chosen;
     const { origin, path, query, basicAuth, loopback } = chosen.url;
-    const endpoint = { origin, path, query, basicAuth, loopback, apiKey: chosen.apiKey };
-    return { kind: 'remote', model: chosen.model, endpoint };
+    const { model: name, apiKey, dialect } = chosen;
+    const endpoint = { origin, path, query, basicAuth, loopback, apiKey };
+    if (dialect === 'openai-chat') return { kind: 'remote', model: name, endpoint };
+    return { kind: 'remote', model: name, endpoint: { ...endpoint, dialect } };
   };
   return (model, provider) => {
     if (provider !== undefined) return decide(model, provider);

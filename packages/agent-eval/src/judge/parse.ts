@@ -12,6 +12,8 @@ const MAX_REPLY_CHARS = 1024 * 1024;
 export interface ReplyFacts {
   text: string;
   refusal: string | null;
+  /** What a filter of the endpoint objected to. */
+  categories?: Record<string, string>;
   /** What the model thought, where the endpoint tells that apart. */
   reasoning?: string | null;
   finishReason: string | null;
@@ -31,11 +33,13 @@ export function parseReply(rubric: Rubric, reply: ReplyFacts): Outcome {
 
 /** Finds the object of that shape in a reply and reads it, or says why there is none. */
 export function readReply<T>(reply: ReplyFacts, shape: Shape, read: ReadObject<T>): Outcome<T> {
+  const refused = (message: string): Unscored =>
+    unscored('judge_refused', message, reply.categories && { categories: reply.categories });
   if (reply.refusal !== null) {
-    return unscored('judge_refused', `The model refused: ${beginning(reply.refusal, 300)}`);
+    return refused(`The model refused: ${beginning(reply.refusal, 300)}`);
   }
   if (reply.finishReason === 'content_filter') {
-    return unscored('judge_refused', 'The endpoint filtered the reply of the model.');
+    return refused('The endpoint filtered the reply of the model.');
   }
   if (reply.text.length > MAX_REPLY_CHARS) {
     return malformed(`is longer than ${MAX_REPLY_CHARS} characters`, reply.text);

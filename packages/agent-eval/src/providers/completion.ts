@@ -1,6 +1,7 @@
 import { parseJson } from '../core/json.js';
 import { isEventStream, joinEventStream } from './answers/event-stream.js';
-import { embeddedError } from './failure.js';
+import { array, count, record, stringOr } from './answers/fields.js';
+import { embeddedError, filteredCategories } from './failure.js';
 import type { TokenLogprob, TokenPlace, TokenUsage } from './types.js';
 
 export interface CompletionRead {
@@ -12,6 +13,10 @@ export interface CompletionRead {
   model: string | null;
   usage: TokenUsage | null;
   logprobs: TokenPlace[] | null;
+  /** What a filter of the endpoint objected to. */
+  categories?: Record<string, string>;
+  /** In US dollars, where the endpoint says what it charged. */
+  costUsd?: number | null;
 }
 
 /** What the body of a 2xx answer turned out to be. */
@@ -22,12 +27,22 @@ export type Completion =
 
 /** Reads a chat completion tolerantly: only what a verdict needs is looked at. */
 export function readCompletion(body: string): Completion {
+  return readAnswer(body, readChat, joinEventStream);
+}
+
+/** Reads a JSON answer, unless it is an error in spite of its status. */
+export function readAnswer(
+  body: string,
+  read: (root: Record<string, unknown>) => CompletionRead,
+  joinStream?: (body: string) => unknown,
+): Completion {
   let value = parseJson(body);
   if (value === undefined) {
     if (!isEventStream(body)) return unreadable(body);
-    value = joinEventStream(body);
+    value = joinStream?.(body);
     if (value === undefined) {
-      const message = 'answered with an event stream though none was asked for, and it broke off';
+      const end = joinStream === undefined ? '' : ', and it broke off';
+      const message = `answered with an event stream though none was asked for${end}`;
       return { kind: 'unreadable', message };
     }
   }
@@ -35,10 +50,11 @@ export function readCompletion(body: string): Completion {
   if (error !== undefined) {
     return { kind: 'error', status: error.status, body: JSON.stringify(value) };
   }
-  return readValue(record(value));
+  return read(record(value));
 }
 
-function readValue(root: Record<string, unknown>): CompletionRead {
+/** Reads the parsed body of a chat completion. */
+export function readChat(root: Record<string, unknown>): CompletionRead {
   const choice = record(array(root.choices)[0]);
   const message = record(choice.message);
   const { content } = message;
@@ -53,8 +69,14 @@ function readValue(root: Record<string, unknown>): CompletionRead {
     finishReason: stringOr(choice.finish_reason, null),
     model: stringOr(root.model, null),
     usage: readUsage(record(root.usage)),
+    ...(choice.finish_reason === 'content_filter' && filteredFor(choice)),
     logprobs: choice.logprobs == null ? null : readLogprobs(record(choice.logprobs).content),
   };
+}
+
+function filteredFor(choice: Record<string, unknown>): { categories?: Record<string, string> } {
+  const categories = filteredCategories(choice.content_filter_results);
+  return Object.keys(categories).length === 0 ? {} : { categories };
 }
 
 function unreadable(body: string): Completion {
@@ -92,7 +114,7 @@ function argumentsOf(message: Record<string, unknown>): string {
   return typeof given === 'object' && given !== null ? JSON.stringify(given) : '';
 }
 
-function readLogprobs(content: unknown): TokenPlace[] | null {
+export function readLogprobs(content: unknown): TokenPlace[] | null {
   if (!Array.isArray(content)) return null;
   const places: TokenPlace[] = [];
   for (const value of content) {
@@ -116,21 +138,12 @@ function readUsage(usage: Record<string, unknown>): TokenUsage | null {
   const outputTokens = count(usage.completion_tokens);
   if (inputTokens === null || outputTokens === null) return null;
   const cached = count(record(usage.prompt_tokens_details).cached_tokens);
-  return { inputTokens, outputTokens, ...(cached !== null && { cachedInputTokens: cached }) };
-}
-
-function count(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
-}
-
-function stringOr<T>(value: unknown, fallback: T): string | T {
-  return typeof value === 'string' && value !== '' ? value : fallback;
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function array(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
+  const thought = count(record(usage.completion_tokens_details).reasoning_tokens) ?? 0;
+  // Most count what the model thought as a part of its output, some beside it: the total tells.
+  const beside = count(usage.total_tokens) === inputTokens + outputTokens + thought;
+  return {
+    inputTokens,
+    outputTokens: beside ? outputTokens + thought : outputTokens,
+    ...(cached !== null && { cachedInputTokens: cached }),
+  };
 }

@@ -2,7 +2,7 @@ import { type Endpoint, SECRET_PARAMETER } from './registry.js';
 
 const known = new WeakMap<Endpoint, string>();
 
-/** The same for every key: where an endpoint is, without user info and without parameters that hold a secret. */
+/** The same for every key: where an endpoint is and how it is spoken to, without user info and without parameters that hold a secret. */
 export function endpointAddress(endpoint: Endpoint): string {
   const found = known.get(endpoint);
   if (found !== undefined) return found;
@@ -11,7 +11,8 @@ export function endpointAddress(endpoint: Endpoint): string {
   );
   const query = new URLSearchParams(kept);
   query.sort();
-  const address = `${endpoint.origin}${endpoint.path}?${query}`;
+  const spoken = endpoint.dialect === undefined ? '' : `#${endpoint.dialect}`;
+  const address = `${endpoint.origin}${endpoint.path}?${query}${spoken}`;
   known.set(endpoint, address);
   return address;
 }

@@ -13,13 +13,16 @@ export interface ProviderFailure {
 }
 
 const QUOTA =
-  /insufficient_quota|billing.hard.limit|quota[ _]exceeded|exceeded your current quota|credit balance/i;
+  /insufficient_quota|billing.hard.limit|quota[ _]exceeded|exceeded your current quota|credit balance|credits? (?:are|is) depleted|used all available credits|spending limit/i;
+/** Some endpoints call a wrong key a wrong request. */
+const KEY_SAID = /api[ _]key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid) api key/i;
+const QUOTA_STATUSES = new Set([200, 400, 402, 403, 429]);
 const RATE_LIMIT = /rate_?limit/i;
 const KEY = /invalid_api_key|authentication_error|unauthorized/i;
 /** Longest part of a message that is searched for its meaning. */
 const SEARCHED = 2000;
 const OVERFLOW =
-  /context[ _](?:length|size|window)|maximum context|too many tokens|prompt is too long|input is too long/i;
+  /context[ _](?:length|size|window)|maximum context|maximum prompt length|input token count|too many tokens|prompt is too long|input is too long/i;
 const FILTER = /content_filter|content_policy|responsible_?ai/i;
 const NO_MODEL =
   /model[ _]not[ _]found|model .*does(?: not|n't) exist|unknown model|no such model/i;
@@ -37,14 +40,14 @@ export function classifyFailure(status: number, body: string): ProviderFailure {
     message: `${message}${reason}`,
     retry: false,
   });
-  if (quota && (status === 429 || status === 402 || status === 403 || status === 200)) {
+  if (quota && QUOTA_STATUSES.has(status)) {
     return final('quota_exhausted', `quota or billing (status ${status})`);
   }
   if (status === 429 || (status === 200 && limited)) {
     return { code: 'rate_limited', message: `rate limit (status ${status})${reason}`, retry: true };
   }
   if (FILTER.test(kind)) return filtered(body, reason);
-  if (status === 401 || status === 403 || (status === 200 && KEY.test(kind))) {
+  if (refusesKey(status, kind, said)) {
     return final('provider_auth', `the endpoint refused the key (status ${status})`);
   }
   if (OVERFLOW.test(said)) {
@@ -70,6 +73,11 @@ export function classifyFailure(status: number, body: string): ProviderFailure {
   };
 }
 
+function refusesKey(status: number, kind: string, said: string): boolean {
+  if (status === 401 || status === 403) return true;
+  return (status === 200 && KEY.test(kind)) || (status === 400 && KEY_SAID.test(said));
+}
+
 function filtered(body: string, reason: string): ProviderFailure {
   const categories = filterCategories(body);
   const names = Object.keys(categories);
@@ -86,7 +94,13 @@ function filtered(body: string, reason: string): ProviderFailure {
 function filterCategories(body: string): Record<string, string> {
   const error = member(parseJson(body), 'error');
   const inner = member(error, 'innererror') ?? error;
-  const result = member(inner, 'content_filter_result') ?? member(inner, 'content_filter_results');
+  return filteredCategories(
+    member(inner, 'content_filter_result') ?? member(inner, 'content_filter_results'),
+  );
+}
+
+/** The categories that a content filter names as filtered, in the words of Azure. */
+export function filteredCategories(result: unknown): Record<string, string> {
   const found: Record<string, string> = {};
   if (typeof result !== 'object' || result === null) return found;
   for (const [name, verdict] of Object.entries(result)) {
@@ -97,7 +111,7 @@ function filterCategories(body: string): Record<string, string> {
 }
 
 const LIMIT_FIRST =
-  /(?:context (?:length|window|size)|limit)\D{0,40}?(\d{2,9}) tokens?\D{0,80}?(?:requested|resulted in|has|sent|contains?)\D{0,40}?(\d{2,9})/i;
+  /(?:context (?:length|window|size)|prompt length|limit)\D{0,40}?(\d{2,9})(?: tokens?)?\D{0,80}?(?:requested|resulted in|has|sent|contains?)\D{0,40}?(\d{2,9})/i;
 const SENT_FIRST = /(\d{2,9})(?: tokens?)?\)?\s*(?:>|exceeds?)\D{0,80}?(\d{2,9})/i;
 
 /** Tokens sent and tokens that fit, as far as the error says. */

@@ -5,10 +5,11 @@ import { type RetryPolicy, retryDelayMs } from '../core/retry.js';
 import { promptCut } from './answers/prompt-cut.js';
 import { waitHintMs } from './answers/wait-hint.js';
 import { ReplyTooLarge, UndecodableReply } from './body.js';
-import { type CompletionRead, readCompletion } from './completion.js';
+import type { CompletionRead } from './completion.js';
+import { type Dialect, OPENAI_CHAT } from './dialect.js';
 import { classifyFailure, type ProviderFailure } from './failure.js';
 import { CapabilityMemory, type Probe } from './ladder/capabilities.js';
-import { droppedParams, type RequestShape, requestBody } from './ladder/chat-body.js';
+import { droppedParams, type RequestShape } from './ladder/chat-body.js';
 import { type Refusal, refusedFeature } from './ladder/refused-feature.js';
 import type { Limiter } from './limiter.js';
 import type {
@@ -21,11 +22,15 @@ import type {
 } from './types.js';
 
 export interface OpenAiCompatibleOptions {
-  /** Path and query below the endpoint's origin. */
+  /** Default: OpenAI's chat completions. */
+  dialect?: Dialect;
+  /** Path and query below the endpoint's origin; `{model}` stands for the name of the model. */
   path: string;
   /** Address fit for messages. */
   displayUrl: string;
   authorization: string | null;
+  /** Headers of the dialect. */
+  headers?: Record<string, string>;
   transport: HttpTransport;
   limiter: Limiter;
   retry: RetryPolicy;
@@ -41,6 +46,9 @@ export interface OpenAiCompatibleOptions {
   attemptTimeoutMs?: number;
 }
 
+/** Stands for the name of the model in a path; no URL holds it by itself. */
+export const MODEL_PLACE = '{model}';
+
 type Attempt =
   | { ok: true; reply: CompletionRead; shape: RequestShape }
   | {
@@ -50,20 +58,23 @@ type Attempt =
       refusal?: Refusal | undefined;
     };
 
-/** A client of an endpoint that speaks OpenAI's chat completions. */
+/** A client of one endpoint, in the dialect that it speaks. */
 export class OpenAiCompatibleClient implements ModelClient {
   readonly #options: OpenAiCompatibleOptions;
   readonly #headers: Record<string, string>;
+  readonly #dialect: Dialect;
   readonly #memory: CapabilityMemory;
 
   constructor(options: OpenAiCompatibleOptions) {
     this.#options = options;
-    this.#memory = new CapabilityMemory(options.clock);
+    this.#dialect = options.dialect ?? OPENAI_CHAT;
+    this.#memory = new CapabilityMemory(options.clock, this.#dialect.ladder);
     this.#headers = {
       'content-type': 'application/json',
       accept: 'application/json',
       'user-agent': 'agent-eval',
       ...(options.authorization !== null && { authorization: options.authorization }),
+      ...options.headers,
     };
   }
 
@@ -98,9 +109,10 @@ export class OpenAiCompatibleClient implements ModelClient {
       // Sending what the endpoint takes is no retry: it happens however few of those are allowed.
       if (refusal !== undefined && probe.refused(refusal)) continue;
       failed += 1;
-      if (!failure.retry || failed >= retry.attempts) throw this.#error(failure, sent, waitMs);
+      if (!failure.retry || failed >= retry.attempts)
+        throw this.#error(request, failure, sent, waitMs);
       const delay = retryDelayMs(retry, failed, random, waitMs);
-      if (delay >= deadline.remainingMs()) throw this.#error(failure, sent, waitMs);
+      if (delay >= deadline.remainingMs()) throw this.#error(request, failure, sent, waitMs);
       probe.end();
       await clock.sleep(delay, deadline);
     }
@@ -115,9 +127,9 @@ export class OpenAiCompatibleClient implements ModelClient {
     try {
       reply = await transport.send({
         method: 'POST',
-        path,
+        path: this.#forModel(path, request.model),
         headers: this.#headers,
-        body: requestBody(request, shape),
+        body: this.#dialect.body(request, shape),
         cancel: own ?? deadline,
       });
     } catch (error) {
@@ -126,7 +138,7 @@ export class OpenAiCompatibleClient implements ModelClient {
     } finally {
       own?.release();
     }
-    const read = reply.status >= 200 && reply.status < 300 ? readCompletion(reply.text) : null;
+    const read = reply.status >= 200 && reply.status < 300 ? this.#dialect.read(reply.text) : null;
     if (read?.kind === 'completion') {
       limiter.answered(round);
       return { ok: true, reply: read, shape };
@@ -134,9 +146,9 @@ export class OpenAiCompatibleClient implements ModelClient {
     if (read?.kind === 'unreadable') {
       return { ok: false, failure: { code: 'provider_error', message: read.message, retry: true } };
     }
-    const status = read?.status ?? reply.status;
-    const body = read?.body ?? reply.text;
-    const refusal = refusedFeature(status, body, request, shape);
+    const said = { status: read?.status ?? reply.status, body: read?.body ?? reply.text };
+    const { status, body } = this.#dialect.error?.(said.status, said.body) ?? said;
+    const refusal = refusedFeature(status, body, request, shape, this.#dialect.names);
     return { ...this.#unusable(status, body, reply, round), refusal };
   }
 
@@ -181,6 +193,7 @@ export class OpenAiCompatibleClient implements ModelClient {
       usage: read.usage,
       costUsd: this.#cost(request, read),
       logprobs: read.logprobs,
+      ...(read.categories !== undefined && { categories: read.categories }),
       replyMode: shape.mode,
       droppedParams: droppedParams(request, shape),
       attempts,
@@ -188,10 +201,11 @@ export class OpenAiCompatibleClient implements ModelClient {
     };
   }
 
-  #cost({ model }: ModelRequest, { usage, model: reported }: CompletionRead): number | null {
+  #cost({ model }: ModelRequest, read: CompletionRead): number | null {
+    const { usage, model: reported, costUsd = null } = read;
     if (usage === null) return null;
     const names = reported === null ? [model] : [model, reported];
-    return this.#options.prices?.cost(names, usage) ?? null;
+    return this.#options.prices?.cost(names, usage) ?? costUsd;
   }
 
   #promptWarnings(request: ModelRequest, { usage }: CompletionRead, attempts: number): string[] {
@@ -201,7 +215,7 @@ export class OpenAiCompatibleClient implements ModelClient {
     if (this.#options.allowCutPrompt === true) {
       return [`${said}, so the score is about a part of the content only`];
     }
-    const { displayUrl } = this.#options;
+    const displayUrl = this.#forModel(this.#options.displayUrl, request.model);
     throw new AgentEvalError(
       'context_overflow',
       `${displayUrl}: ${said}. Raise the context size of the model at the endpoint, send less content, or allow it with --allow-cut-prompt.`,
@@ -209,8 +223,24 @@ export class OpenAiCompatibleClient implements ModelClient {
     );
   }
 
-  #error(failure: ProviderFailure, attempts: number, waitMs?: number): AgentEvalError {
-    const { displayUrl, redact } = this.#options;
+  /** Some dialects name the model in the path. */
+  #forModel(path: string, model: string): string {
+    if (!path.includes(MODEL_PLACE)) return path;
+    const name = model.toWellFormed();
+    return path.replace(
+      MODEL_PLACE,
+      () => this.#dialect.pathName?.(name) ?? encodeURIComponent(name),
+    );
+  }
+
+  #error(
+    { model }: ModelRequest,
+    failure: ProviderFailure,
+    attempts: number,
+    waitMs?: number,
+  ): AgentEvalError {
+    const { redact } = this.#options;
+    const displayUrl = this.#forModel(this.#options.displayUrl, model);
     const tries = attempts > 1 ? ` after ${attempts} requests` : '';
     return new AgentEvalError(
       failure.code,

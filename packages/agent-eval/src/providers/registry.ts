@@ -1,9 +1,11 @@
 import { type Clock, type Random, systemClock, systemRandom } from '../core/clock.js';
+import type { DialectName } from '../core/dialect-name.js';
 import { sha256Hex } from '../core/hash.js';
 import { displayUrl, redactor } from '../core/redact.js';
 import { DEFAULT_RETRY } from '../core/retry.js';
 import { Limiter } from './limiter.js';
-import { OpenAiCompatibleClient } from './openai-compatible.js';
+import { loadDialect } from './native/load.js';
+import { MODEL_PLACE, OpenAiCompatibleClient } from './openai-compatible.js';
 import type { HttpTransport, ModelClient, TokenUsage } from './types.js';
 
 /** A remote endpoint, resolved: where it is and what opens it. */
@@ -14,6 +16,8 @@ export interface Endpoint {
   apiKey: string | null;
   basicAuth: string | null;
   loopback: boolean;
+  /** Default: OpenAI's chat completions. */
+  dialect?: DialectName;
 }
 
 export interface RegistryOptions {
@@ -87,11 +91,16 @@ export class ProviderRegistry {
 
   async #create(endpoint: Endpoint): Promise<ModelClient> {
     const { attempts, concurrency, queueLimit, createTransport, clock, random } = this.#options;
-    const path = `${endpoint.path}/chat/completions${endpoint.query}`;
+    const dialect = await loadDialect(endpoint.dialect ?? 'openai-chat');
+    const path = `${endpoint.path}${dialect.operation(endpoint.path)}${endpoint.query}`;
+    // A URL would escape what stands for the model.
+    const shown = displayUrl(`${endpoint.origin}${path.replace(MODEL_PLACE, '~model~')}`);
     return new OpenAiCompatibleClient({
+      dialect,
       path,
-      displayUrl: displayUrl(`${endpoint.origin}${path}`),
+      displayUrl: shown.replace('~model~', MODEL_PLACE),
       authorization: authorization(endpoint),
+      headers: dialect.headers(endpoint.apiKey),
       transport: await createTransport(endpoint, concurrency),
       limiter: new Limiter(concurrency, queueLimit, clock),
       retry: { ...DEFAULT_RETRY, attempts },
@@ -119,10 +128,16 @@ export function secretsOf({ apiKey, basicAuth, query }: Endpoint): string[] {
   );
 }
 
-/** Value of the authorization header, null without a key. */
-export function authorization({ apiKey, basicAuth }: Endpoint): string | null {
-  if (apiKey !== null) return `Bearer ${apiKey}`;
-  return basicAuth === null ? null : `Basic ${basicAuth}`;
+/** Value of the authorization header for user info in the address, where no key takes its place. */
+function authorization({ apiKey, basicAuth }: Endpoint): string | null {
+  return apiKey !== null || basicAuth === null ? null : `Basic ${basicAuth}`;
+}
+
+/** Headers that open an endpoint, in its dialect. */
+export async function openingHeaders(endpoint: Endpoint): Promise<Record<string, string>> {
+  const dialect = await loadDialect(endpoint.dialect ?? 'openai-chat');
+  const basic = authorization(endpoint);
+  return { ...dialect.headers(endpoint.apiKey), ...(basic !== null && { authorization: basic }) };
 }
 
 const endpointKeys = new WeakMap<Endpoint, string>();
@@ -131,8 +146,8 @@ const endpointKeys = new WeakMap<Endpoint, string>();
 function endpointKey(endpoint: Endpoint): string {
   const known = endpointKeys.get(endpoint);
   if (known !== undefined) return known;
-  const { origin, path, query, apiKey, basicAuth } = endpoint;
-  const key = sha256Hex(JSON.stringify([origin, path, query, apiKey, basicAuth]));
+  const { origin, path, query, apiKey, basicAuth, dialect } = endpoint;
+  const key = sha256Hex(JSON.stringify([origin, path, query, apiKey, basicAuth, dialect]));
   endpointKeys.set(endpoint, key);
   return key;
 }

@@ -41,6 +41,8 @@ export interface ModelReply {
   text: string;
   /** The model's own words when it declined to answer. */
   refusal: string | null;
+  /** What a filter of the endpoint objected to, with how strongly. */
+  categories?: Record<string, string>;
   /** What the model thought, where the endpoint tells that apart from its answer. */
   reasoning: string | null;
   finishReason: string | null;

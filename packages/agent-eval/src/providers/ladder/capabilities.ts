@@ -12,7 +12,20 @@ const MAX_MODELS = 512;
  */
 export const PATIENCE_MS = 250;
 
-const LADDER: readonly ReplyMode[] = ['json_schema', 'tool_call', 'json_object', 'text'];
+/** What there is to learn about endpoints of one dialect. */
+export interface Ladder {
+  /** What every endpoint is asked first. */
+  start: RequestShape;
+  modes: readonly ReplyMode[];
+  /** Names that the limit of output tokens may have, the one to turn to first. */
+  limits: readonly NonNullable<RequestShape['maxTokens']>[];
+}
+
+export const CHAT_LADDER: Ladder = {
+  start: FULL_SHAPE,
+  modes: ['json_schema', 'tool_call', 'json_object', 'text'],
+  limits: ['max_completion_tokens', 'max_tokens'],
+};
 
 const BIT = { mode: 1, temperature: 2, maxTokens: 4, seed: 8, logprobs: 16 } as const;
 
@@ -31,21 +44,24 @@ interface Knowledge {
 /** What an endpoint takes, learned from its refusals and shared by its calls. */
 export class CapabilityMemory {
   readonly #clock: Clock;
+  readonly #ladder: Ladder;
   readonly #models = new Map<string, Knowledge>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, ladder: Ladder = CHAT_LADDER) {
     this.#clock = clock;
+    this.#ladder = ladder;
   }
 
   /** Begins a call. */
   probe(request: ModelRequest): Probe {
-    return new Probe(this.#clock, this.#knowledge(request.model), request);
+    return new Probe(this.#clock, this.#ladder, this.#knowledge(request.model), request);
   }
 
   #knowledge(model: string): Knowledge {
     const known = this.#models.get(model);
     if (known !== undefined) return known;
-    const fresh = { shape: FULL_SHAPE, proven: 0, proving: false, held: new Set<() => void>() };
+    const { start: shape } = this.#ladder;
+    const fresh = { shape, proven: 0, proving: false, held: new Set<() => void>() };
     this.#models.set(model, fresh);
     if (this.#models.size > MAX_MODELS) {
       const [oldest] = this.#models.keys();
@@ -58,6 +74,7 @@ export class CapabilityMemory {
 /** One call's part in finding out what its model takes. */
 export class Probe {
   readonly #clock: Clock;
+  readonly #ladder: Ladder;
   readonly #knowledge: Knowledge;
   readonly #features: number;
   /** Set where this call departs from what is known, for values of its own. */
@@ -67,8 +84,9 @@ export class Probe {
   /** What this call has seen refused: it asks for none of it twice, so it ends. */
   #refused: Set<string> | null = null;
 
-  constructor(clock: Clock, knowledge: Knowledge, request: ModelRequest) {
+  constructor(clock: Clock, ladder: Ladder, knowledge: Knowledge, request: ModelRequest) {
     this.#clock = clock;
+    this.#ladder = ladder;
     this.#knowledge = knowledge;
     this.#features = featuresOf(request);
     this.#sent = knowledge.shape;
@@ -108,7 +126,7 @@ export class Probe {
   refused({ feature, valueOnly }: Refusal): boolean {
     this.#refused ??= new Set();
     this.#refused.add(spelling(feature, this.#sent));
-    const next = without(feature, this.#sent, this.#refused);
+    const next = without(feature, this.#sent, this.#refused, this.#ladder);
     if (next === null) return false;
     const known = this.#knowledge;
     if (valueOnly || this.#own !== null) {
@@ -186,14 +204,14 @@ function without(
   feature: Feature,
   shape: RequestShape,
   refused: ReadonlySet<string>,
+  { modes, limits }: Ladder,
 ): RequestShape | null {
   if (feature === 'mode') {
-    const mode = LADDER.find((rung) => !refused.has(rung));
+    const mode = modes.find((rung) => !refused.has(rung));
     return mode === undefined ? null : { ...shape, mode };
   }
   if (feature === 'maxTokens') {
-    const names = ['max_completion_tokens', 'max_tokens'] as const;
-    return { ...shape, maxTokens: names.find((name) => !refused.has(name)) ?? null };
+    return { ...shape, maxTokens: limits.find((name) => !refused.has(name)) ?? null };
   }
   return { ...shape, [feature]: false };
 }

@@ -19,12 +19,12 @@ export const FULL_SHAPE: RequestShape = {
 };
 
 /** Stands for an empty earlier reply: endpoints refuse an empty message of the assistant. */
-const NO_REPLY = '(no answer)';
+export const NO_REPLY = '(no answer)';
 
 /** Builds the body from parts that are JSON already; absent parameters are left out, never null. */
 export function requestBody(request: ModelRequest, shape: RequestShape): string {
   const { temperature, seed, maxTokens, topLogprobs } = request;
-  let body = `{"model":${JSON.stringify(request.model)},"messages":${messages(request, shape.mode)}`;
+  let body = `{"model":${JSON.stringify(request.model)},"messages":${chatMessages(request, shape.mode)}`;
   body += replyFormat(request, shape.mode);
   if (temperature !== undefined && shape.temperature) body += `,"temperature":${temperature}`;
   if (seed !== undefined && shape.seed) body += `,"seed":${seed}`;
@@ -49,10 +49,10 @@ export function droppedParams(request: ModelRequest, shape: RequestShape): strin
   return dropped;
 }
 
-function messages({ system, user, followUps, schema }: ModelRequest, mode: ReplyMode): string {
-  const seesSchema = mode === 'json_schema' || mode === 'tool_call';
-  const systemJson = seesSchema ? system.json : withSchema(system.json, schema.json);
-  let list = `[{"role":"system","content":${systemJson}},${message('user', user)}`;
+/** The messages as a JSON list. */
+export function chatMessages(request: ModelRequest, mode: ReplyMode): string {
+  const { user, followUps } = request;
+  let list = `[{"role":"system","content":${systemJson(request, mode)}},${message('user', user)}`;
   for (const { reply, ask } of followUps ?? []) {
     list += `,${message('assistant', reply === '' ? NO_REPLY : reply)},${message('user', ask)}`;
   }
@@ -61,6 +61,12 @@ function messages({ system, user, followUps, schema }: ModelRequest, mode: Reply
 
 function message(role: 'user' | 'assistant', content: string): string {
   return `{"role":"${role}","content":${JSON.stringify(content)}}`;
+}
+
+/** The system prompt as a JSON string; it holds the schema where the request has no other place for it. */
+export function systemJson({ system, schema }: ModelRequest, mode: ReplyMode): string {
+  const seesSchema = mode === 'json_schema' || mode === 'tool_call';
+  return seesSchema ? system.json : withSchema(system.json, schema.json);
 }
 
 function withSchema(systemJson: string, schema: string): string {

@@ -14,16 +14,23 @@ export interface Refusal {
 /** Statuses with which endpoints refuse a part of a request. */
 const STATUSES = new Set([400, 404, 405, 415, 422]);
 
-const MODE_NAMES: Record<ReplyMode, RegExp | null> = {
-  json_schema: /response[_ ]?format|json[_ ]?schema|structured[_ ]?outputs?|guided|grammar/i,
-  tool_call: /\btools?\b|\btool[_ ]?(?:choice|use|calls?|calling)\b|\bfunctions?[_ ]?call/i,
-  json_object: /response[_ ]?format|json[_ ]?object|json[_ ]mode/i,
-  text: null,
+/** How errors call each feature; null for what can't be refused. */
+export type FeatureNames = Record<Exclude<Feature, 'mode'>, RegExp> & {
+  mode: Record<ReplyMode, RegExp | null>;
 };
-const TEMPERATURE = /\btemperature\b/i;
-const SEED = /\bseed\b/i;
-const LOGPROBS = /\b(?:top_?)?log_?probs\b/i;
-const MAX_TOKENS = /\bmax_(?:completion_)?tokens\b/i;
+
+export const CHAT_NAMES: FeatureNames = {
+  mode: {
+    json_schema: /response[_ ]?format|json[_ ]?schema|structured[_ ]?outputs?|guided|grammar/i,
+    tool_call: /\btools?\b|\btool[_ ]?(?:choice|use|calls?|calling)\b|\bfunctions?[_ ]?call/i,
+    json_object: /response[_ ]?format|json[_ ]?object|json[_ ]mode/i,
+    text: null,
+  },
+  temperature: /\btemperature\b/i,
+  seed: /\bseed\b/i,
+  logprobs: /\b(?:top_?)?log_?probs\b/i,
+  maxTokens: /\bmax_(?:completion_)?tokens\b/i,
+};
 
 /** A sentence that names a feature refuses it only when it says so. */
 const REFUSES =
@@ -45,12 +52,13 @@ export function refusedFeature(
   body: string,
   request: ModelRequest,
   shape: RequestShape,
+  names: FeatureNames = CHAT_NAMES,
 ): Refusal | undefined {
   if (!STATUSES.has(status)) return undefined;
   const { message, code, type, param } = errorFields(body);
   const said = `${message} ${code} ${type}`.slice(0, SEARCHED);
   if (OVERFLOW.test(said) || NO_MODEL.test(said)) return undefined;
-  const sent = sentFeatures(request, shape);
+  const sent = sentFeatures(request, shape, names);
   const named = sent.find(([, name]) => name.test(param)) ?? earliest(sent, said);
   if (named === undefined) return undefined;
   const [feature] = named;
@@ -61,16 +69,21 @@ export function refusedFeature(
   return { feature, valueOnly: RANGE.test(message) };
 }
 
-function sentFeatures(request: ModelRequest, shape: RequestShape): [Feature, RegExp][] {
+function sentFeatures(
+  request: ModelRequest,
+  shape: RequestShape,
+  names: FeatureNames,
+): [Feature, RegExp][] {
   const sent: [Feature, RegExp][] = [];
-  if (request.temperature !== undefined && shape.temperature)
-    sent.push(['temperature', TEMPERATURE]);
-  if (request.maxTokens !== undefined && shape.maxTokens !== null) {
-    sent.push(['maxTokens', MAX_TOKENS]);
+  if (request.temperature !== undefined && shape.temperature) {
+    sent.push(['temperature', names.temperature]);
   }
-  if (request.seed !== undefined && shape.seed) sent.push(['seed', SEED]);
-  if (request.topLogprobs !== undefined && shape.logprobs) sent.push(['logprobs', LOGPROBS]);
-  const mode = MODE_NAMES[shape.mode];
+  if (request.maxTokens !== undefined && shape.maxTokens !== null) {
+    sent.push(['maxTokens', names.maxTokens]);
+  }
+  if (request.seed !== undefined && shape.seed) sent.push(['seed', names.seed]);
+  if (request.topLogprobs !== undefined && shape.logprobs) sent.push(['logprobs', names.logprobs]);
+  const mode = names.mode[shape.mode];
   if (mode !== null) sent.push(['mode', mode]);
   return sent;
 }
