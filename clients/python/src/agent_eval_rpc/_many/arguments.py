@@ -1,7 +1,7 @@
 """The keyword arguments of ``judge_many``, once for both clients."""
 
-from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from agent_eval_rpc._many.plan import ManyOptions, Plan, Reader
@@ -38,21 +38,9 @@ class ManyArguments(TypedDict, total=False):
     progress: Progress
 
 
-_OF_A_JUDGEMENT = (
-    "rubric_name",
-    "rubric",
-    "context",
-    "model",
-    "models",
-    "samples",
-    "pool",
-    "quorum",
-    "score_mode",
-    "temperature",
-    "seed",
-    "max_tokens",
-    "cache",
-)
+_OF_A_RUN = frozenset(field.name for field in fields(ManyOptions))
+#: What is left says how each item is judged.
+_OF_A_JUDGEMENT = frozenset(ManyArguments.__annotations__) - _OF_A_RUN - {"timeout_s", "progress"}
 
 
 @dataclass(frozen=True)
@@ -85,16 +73,9 @@ def prepare(items: object, arguments: ManyArguments) -> ManyRun:
     strangers = set(arguments) - set(ManyArguments.__annotations__)
     if strangers:
         raise TypeError(f"judge_many() got an unexpected keyword argument {min(strangers)!r}")
-    timeout_s = arguments.get("timeout_s")
-    options = ManyOptions(
-        ordered=arguments.get("ordered", True),
-        concurrency=arguments.get("concurrency", 64),
-        on_error=arguments.get("on_error", "raise"),
-        max_cost_usd=arguments.get("max_cost_usd"),
-        max_calls=arguments.get("max_calls"),
-        max_unscored=arguments.get("max_unscored"),
-    )
     given = cast("Mapping[str, Any]", arguments)
-    reader = Reader({name: given.get(name) for name in _OF_A_JUDGEMENT})
+    options = ManyOptions(**{name: given[name] for name in _OF_A_RUN & given.keys()})
+    reader = Reader({name: given[name] for name in _OF_A_JUDGEMENT & given.keys()})
+    timeout_s = arguments.get("timeout_s")
     timeout_s = None if timeout_s is None else check_timeout(timeout_s)
     return ManyRun(items, options, reader, timeout_s, arguments.get("progress"))

@@ -20,12 +20,12 @@ SHARE_AFTER = 20
 class ManyOptions:
     """How ``judge_many`` runs."""
 
-    ordered: bool
-    concurrency: int
-    on_error: Literal["raise", "return"]
-    max_cost_usd: float | None
-    max_calls: int | None
-    max_unscored: "int | float | None"
+    ordered: bool = True
+    concurrency: int = 64
+    on_error: Literal["raise", "return"] = "raise"
+    max_cost_usd: float | None = None
+    max_calls: int | None = None
+    max_unscored: "int | float | None" = None
 
     def __post_init__(self) -> None:
         """Refuses what cannot be meant."""

@@ -4,12 +4,12 @@ import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 from agent_eval_rpc._many.outcome import JudgeOutcome
 from agent_eval_rpc._many.plan import Plan
 
-Progress = Literal[True, False] | None | Callable[[int, int, float], object]
+Progress = bool | None | Callable[[int, int, float], object]
 
 
 class Bar:

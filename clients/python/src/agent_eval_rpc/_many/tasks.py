@@ -13,12 +13,11 @@ from collections.abc import (
 )
 
 from agent_eval_rpc._generated.methods import JUDGE_BATCH
-from agent_eval_rpc._many.lines import SLICES, Slice, SliceReader, slices
+from agent_eval_rpc._many.lines import SLICES, Slice, SliceReader, ended_early, slices
 from agent_eval_rpc._many.outcome import JudgeOutcome
 from agent_eval_rpc._many.plan import Entry, Plan
 from agent_eval_rpc._many.progress import Bar, hand_out
-from agent_eval_rpc._retry import retry_wait
-from agent_eval_rpc.errors import AgentEvalError, InternalError, TransportError
+from agent_eval_rpc.errors import AgentEvalError, InternalError
 
 Put = Callable[[JudgeOutcome], None]
 #: Judges entries and tells each outcome as it comes.
@@ -119,29 +118,22 @@ def in_slices(lines: Lines, timeout_s: float, max_retries: int) -> Send:
 
     async def _post(part: Slice, put: Put) -> None:
         reader = SliceReader(part.entries)
-        failures = 0
         while True:
             try:
                 async for line in lines(JUDGE_BATCH.path, part.body, timeout_s):
                     outcome = reader.read(line)
                     if outcome is not None:
                         put(outcome)
-                error: AgentEvalError = TransportError(
-                    "The server ended a batch before every line was answered.",
-                    details={"reason": "connection_lost"},
-                )
+                error: AgentEvalError = ended_early()
             except AgentEvalError as raised:
                 error = raised
-            failures += 1
-            wait = retry_wait(
+            wait = reader.wait_after(
                 error,
-                attempt=failures,
                 max_retries=max_retries,
                 left_s=timeout_s,
                 draw=random.random(),  # noqa: S311 - spreads callers, no secret
             )
-            # Only what nobody took is sent again: a line must not be judged twice.
-            if wait is None or reader.begun:
+            if wait is None:
                 break
             await asyncio.sleep(wait)
         for outcome in reader.rest(error):

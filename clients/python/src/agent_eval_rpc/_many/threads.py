@@ -9,12 +9,11 @@ from functools import partial
 from itertools import islice
 
 from agent_eval_rpc._generated.methods import JUDGE_BATCH
-from agent_eval_rpc._many.lines import Slice, SliceReader, slices
+from agent_eval_rpc._many.lines import Slice, SliceReader, ended_early, slices
 from agent_eval_rpc._many.outcome import JudgeOutcome
 from agent_eval_rpc._many.plan import Entry, Plan
 from agent_eval_rpc._many.progress import Bar, hand_out
-from agent_eval_rpc._retry import retry_wait
-from agent_eval_rpc.errors import AgentEvalError, InternalError, TransportError
+from agent_eval_rpc.errors import AgentEvalError, InternalError
 
 Put = Callable[[JudgeOutcome], None]
 #: Does one piece of work; tells each outcome as it comes.
@@ -93,7 +92,6 @@ def in_slices(send: Send, timeout_s: float, max_retries: int) -> Cut:
 
     def _post(part: Slice, put: Put, stop: threading.Event) -> None:
         reader = SliceReader(part.entries)
-        failures = 0
         while True:
             try:
                 for line in send(JUDGE_BATCH.path, part.body, timeout_s):
@@ -102,24 +100,18 @@ def in_slices(send: Send, timeout_s: float, max_retries: int) -> Cut:
                         put(outcome)
                     if stop.is_set():
                         return
-                error: AgentEvalError = TransportError(
-                    "The server ended a batch before every line was answered.",
-                    details={"reason": "connection_lost"},
-                )
+                error: AgentEvalError = ended_early()
             except AgentEvalError as raised:
                 error = raised
             except Exception as unexpected:  # noqa: BLE001 - an item without an outcome would hang the run
                 error = InternalError(f"A batch failed unexpectedly: {unexpected!r}")
-            failures += 1
-            wait = retry_wait(
+            wait = reader.wait_after(
                 error,
-                attempt=failures,
                 max_retries=max_retries,
                 left_s=timeout_s,
                 draw=random.random(),  # noqa: S311 - spreads callers, no secret
             )
-            # Only what nobody took is sent again: a line must not be judged twice.
-            if wait is None or reader.begun or stop.is_set():
+            if wait is None or stop.is_set():
                 break
             time.sleep(wait)
         for outcome in reader.rest(error):

@@ -70,9 +70,7 @@ class HttpTransport:
         try:
             with client.stream(**_lines_request(path, body, timeout_s)) as response:
                 if response.status_code != 200:
-                    content = response.read()
-                    retry_after = response.headers.get("retry-after")
-                    raise http_error(response.status_code, content, retry_after)
+                    raise _refusal(response, response.read())
                 yield from response.iter_lines()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _translate(error, self._settings, timeout_s) from error
@@ -155,9 +153,7 @@ class AsyncHttpTransport:
         try:
             async with client.stream(**_lines_request(path, body, timeout_s)) as response:
                 if response.status_code != 200:
-                    content = await response.aread()
-                    retry_after = response.headers.get("retry-after")
-                    raise http_error(response.status_code, content, retry_after)
+                    raise _refusal(response, await response.aread())
                 async for line in response.aiter_lines():
                     yield line
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -271,8 +267,11 @@ def _read(response: httpx.Response, content: bytes) -> object:
     value = parse_json(content) if response.status_code == 200 else None
     if value is not None:
         return value
-    retry_after = response.headers.get("retry-after")
-    raise http_error(response.status_code, content, retry_after)
+    raise _refusal(response, content)
+
+
+def _refusal(response: httpx.Response, content: bytes) -> AgentEvalError:
+    return http_error(response.status_code, content, response.headers.get("retry-after"))
 
 
 def _translate(error: Exception, settings: Settings, timeout_s: float) -> AgentEvalError:
