@@ -126,7 +126,7 @@ async function measure(peer, provider, engine) {
   return { ...result, perSecond: calls / result.seconds, cpuMs: result.cpuMs + engineCpu };
 }
 
-const provider = await startProvider('--peers', '--delay-ms', String(delayMs));
+const provider = await startProvider(['--peers', '--delay-ms', String(delayMs)]);
 const engine = await startEngine(provider.url);
 const results = [];
 try {

@@ -48,12 +48,9 @@ async function start(command, args, env) {
   return { pid: child.pid, first, stop };
 }
 
-export async function startProvider(...args) {
-  const started = await start(
-    process.execPath,
-    [pathTo('bench/fake-provider.mjs'), ...args],
-    cleanEnvironment(),
-  );
+/** Starts the endpoint that answers at once, or another script that says its URL in the same way. */
+export async function startProvider(args = [], script = 'bench/fake-provider.mjs') {
+  const started = await start(process.execPath, [pathTo(script), ...args], cleanEnvironment());
   return { ...started, url: JSON.parse(started.first).url };
 }
 
