@@ -36,6 +36,7 @@ const PACKAGE_HOMES = {
   yaml: ['rubrics'],
   yauzl: ['models'],
   'prom-client': ['telemetry'],
+  pino: ['telemetry'],
   '@opentelemetry': ['telemetry'],
   '@photostructure/sqlite': ['store'],
   'node-llama-cpp': ['providers', 'models'],

@@ -44,7 +44,9 @@ def _anthropic_ask(body: Json, _path: str) -> Json:
         {"name": tool["name"], "parameters": tool["input_schema"]} for tool in body.get("tools", [])
     ]
     system = {"role": "system", "content": body.get("system", "")}
-    return _asked(body.get("model"), [system, *body["messages"]], schema, (tools or [None])[0])
+    return _asked(
+        body.get("model"), [system, *body["messages"]], schema, tools[0] if tools else None
+    )
 
 
 def _anthropic_answer(completion: Json) -> Json:
@@ -103,7 +105,7 @@ def _gemini_ask(body: Json, path: str) -> Json:
     ]
     model = path.rpartition("/")[2].partition(":")[0]
     schema = config.get("responseJsonSchema")
-    return _asked(model, [system, *messages], schema, (tools or [None])[0])
+    return _asked(model, [system, *messages], schema, tools[0] if tools else None)
 
 
 def _gemini_text(content: Json) -> str:

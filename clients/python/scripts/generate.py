@@ -262,6 +262,14 @@ class Models:
         return text + "        def __init__(self, **data: Any) -> None: ...\n"
 
 
+def imported(module: str, names: list[str]) -> str:
+    """An import, on lines of its own where one is too short."""
+    line = f"from {module} import {', '.join(names)}\n"
+    if len(line) <= WIDTH + 1:
+        return line
+    return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
+
+
 def methods_source(table: Schema, schemas: dict[str, Schema]) -> str:
     """Writes methods.py."""
     results = sorted({method["result"] for method in table["methods"] if not method["lines"]})
@@ -290,7 +298,7 @@ def methods_source(table: Schema, schemas: dict[str, Schema]) -> str:
     return (
         HEADER.format("The method table.")
         + "\nfrom typing import Any, Final\n"
-        + f"\nfrom agent_eval_rpc._generated.models import {', '.join(results)}\n"
+        + f"\n{imported('agent_eval_rpc._generated.models', results)}"
         + "from agent_eval_rpc._method import LinesMethod, Method\n"
         + f"\nPACKAGE: Final = {quoted(table['package'])}\n"
         + f"WIRE_VERSION: Final = {quoted(table['wireVersion'])}\n\n"

@@ -32,6 +32,7 @@ const VENDOR = [
   'yauzl',
   'fzstd',
   'prom-client',
+  'pino',
 ];
 
 const vendorFile = (name) => `${name.replace('@', '').replace('/', '-')}.cjs`;

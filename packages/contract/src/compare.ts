@@ -92,7 +92,10 @@ export const orderOutcome = wireType(
 export const textPair = wireType(
   'TextPair',
   'A number for each of the two texts.',
-  z.object({ a: z.number(), b: z.number() }),
+  z.object({
+    a: described('That of text `a`.', z.number()),
+    b: described('That of text `b`.', z.number()),
+  }),
 );
 
 export const compareResult = wireType(

@@ -44,6 +44,7 @@ export interface ProxySettings {
 
 const SECRET_NAMES = /(KEY|TOKEN|SECRET|PASSWORD|PAT)$/i;
 const OURS = /^(AGENT_EVAL|OPENAI)_/i;
+const PROVIDER_KEYS = new Set<string>(Object.values(PROVIDERS).flatMap(({ keys }) => keys));
 /** The address of a provider may hold a password. */
 const PROVIDER_NAMES = new Set(
   Object.values(PROVIDERS).flatMap(({ keys, baseUrls }) => [...keys, ...baseUrls]),
@@ -70,4 +71,12 @@ export function defaultHome(env: Environment, platform: NodeJS.Platform, userHom
   if (platform === 'darwin') return path.join(userHome, 'Library', 'Caches', 'agent-eval');
   const cache = variable(env, 'XDG_CACHE_HOME') ?? path.join(userHome, '.cache');
   return path.join(cache, 'agent-eval');
+}
+
+/** Values of the environment that must not be written anywhere: keys, tokens, passwords. */
+export function secretValues(env: Environment): string[] {
+  const names = Object.keys(env).filter(
+    (name) => SECRET_NAMES.test(name) || PROVIDER_KEYS.has(name.toUpperCase()),
+  );
+  return names.map((name) => variable(env, name)).filter((value) => value !== undefined);
 }

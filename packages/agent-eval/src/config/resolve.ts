@@ -4,7 +4,7 @@ import { OPTION_ROWS, type OPTIONS, type OptionKey, type OptionRow } from './opt
 
 type Row<K extends OptionKey> = (typeof OPTIONS)[K];
 type ValueOf<R> = R extends { choices: readonly (infer Choice)[] }
-  ? Choice | null
+  ? Choice | (R extends { fallback: null } ? null : never)
   : R extends { type: 'integer' }
     ? number
     : R extends { type: 'boolean' }

@@ -19,8 +19,9 @@ export interface Observer {
   reply<T extends ReplyFacts>(model: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** One observer around another. */
-export function both(outer: Observer, inner: Observer): Observer {
+/** One observer around another, where there are two. */
+export function both(outer: Observer, inner: Observer | undefined): Observer {
+  if (inner === undefined) return outer;
   return {
     judgement: (rubric, work) => outer.judgement(rubric, () => inner.judgement(rubric, work)),
     reply: (model, work) => outer.reply(model, () => inner.reply(model, work)),

@@ -55,7 +55,9 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
   });
   const local = localModels({ ...settings, env });
   const tracing = await tracingOf(resolved, env);
-  const observer = observerOf(options.observer, tracing?.observer);
+  const traced = tracing?.observer;
+  const observer =
+    options.observer === undefined ? (traced ?? null) : both(options.observer, traced);
   const cache =
     settings.cache === null
       ? null
@@ -114,11 +116,6 @@ async function tracingOf(
 }
 
 const COLLECTOR = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-
-function observerOf(given: Observer | undefined, traced: Observer | undefined): Observer | null {
-  if (given === undefined || traced === undefined) return given ?? traced ?? null;
-  return both(given, traced);
-}
 
 function tellFault(error: AgentEvalError): void {
   const cause = error.cause instanceof Error ? error.cause : error;

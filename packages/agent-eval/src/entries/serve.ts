@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { AgentEvalError } from '@tangle-network/agent-eval-contract';
 import { isLoopback } from '../config/base-url.js';
-import { processEnvironment } from '../config/env.js';
+import { processEnvironment, secretValues } from '../config/env.js';
 import { type Arguments, resolveSettings, type Settings } from '../config/resolve.js';
 import { systemClock } from '../core/clock.js';
-import { createApp } from '../http/app.js';
+import { both } from '../core/observer.js';
+import { redactor } from '../core/redact.js';
+import { type AnswerFacts, createApp } from '../http/app.js';
 import { listen } from '../http/listen.js';
+import { type Logs, startLogs } from '../telemetry/logs.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { composeEngine, type Engine } from './compose.js';
 import { catchTheRest, keepHeapSmall, keepStdoutClean, stopSignal } from './process.js';
@@ -21,6 +24,13 @@ export async function runServe(args: Arguments): Promise<number> {
   const token = await tokenOf(settings);
   const loopback = isLoopback(settings.host);
   if (!loopback && token === null) throw tokenNeeded(settings.host);
+  const logs = await startLogs({
+    level: settings.logLevel,
+    format: settings.logFormat,
+    write: (line) => void process.stderr.write(line),
+    redact: redactor(secretValues(env)),
+    monotonic: systemClock.monotonic,
+  });
   const metrics = new Metrics({
     monotonic: systemClock.monotonic,
     load: () => engine.load(),
@@ -29,7 +39,7 @@ export async function runServe(args: Arguments): Promise<number> {
     env,
     resolved,
     oneShot: false,
-    observer: metrics,
+    observer: both(metrics, logs.observer()),
     onCacheLookup: (hit) => metrics.lookup(hit),
   });
   // Who starts a server learns now, not from the first request, that the cache can't be used.
@@ -44,9 +54,14 @@ export async function runServe(args: Arguments): Promise<number> {
     allowRequestProvider: settings.allowRequestProvider,
     concurrency: settings.concurrency,
     accepting: () => !stop.signal.aborted,
+    onAnswer: (facts) => {
+      if (facts.method !== null) void metrics.request(facts.method, facts.status);
+      logAnswer(logs, facts);
+    },
     onFault: (error, requestId) => {
-      const cause = settings.debug && error.cause instanceof Error ? `\n${error.cause.stack}` : '';
-      process.stderr.write(`request ${requestId}: ${error.message}${cause}\n`);
+      const { cause } = error;
+      const stack = settings.debug && cause instanceof Error ? { stack: cause.stack } : {};
+      logs.error(error.message, { requestId, ...stack });
     },
   });
   const server = await listen(app, {
@@ -54,15 +69,31 @@ export async function runServe(args: Arguments): Promise<number> {
     port: settings.port,
     clock: systemClock,
   });
+  logs.info('listening', { url: server.url });
   process.stdout.write(`agent-eval listening on ${server.url}\n`);
   await new Promise<void>((resolve) => {
     if (stop.signal.aborted) resolve();
     else stop.signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  process.stderr.write('agent-eval: stopping; a second signal stops at once\n');
+  logs.info('stopping');
   await server.close(settings.drainMs);
   await engine.close();
   return 0;
+}
+
+/** A failure that is not the caller's fault is a warning. */
+function logAnswer(logs: Logs, { error, method, ...facts }: AnswerFacts): void {
+  const failed = error !== null && facts.status >= 500;
+  if (!logs.has(failed ? 'warn' : 'info')) return;
+  const { code } = error ?? {};
+  const fields = {
+    ...(method !== null && { method }),
+    ...facts,
+    ...(code !== undefined && { code }),
+    ...(failed && { error: error.message }),
+  };
+  if (failed) logs.warn('request', fields);
+  else logs.info('request', fields);
 }
 
 async function tokenOf(settings: Settings): Promise<string | null> {

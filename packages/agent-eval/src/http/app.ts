@@ -32,8 +32,28 @@ export interface AppOptions extends GuardOptions {
   accepting: () => boolean;
   /** Told of every error that is not the caller's. */
   onFault: (error: AgentEvalError, requestId: string) => void;
-  /** Counts, for /metrics; none without. */
+  /** Told of every answer. */
+  onAnswer?: (facts: AnswerFacts) => void;
+  /** What is shown at /metrics; without it there is no such path. */
   metrics?: MetricsSource;
+}
+
+/** What is known of an answer when it has been made. */
+export interface AnswerFacts {
+  /** Name in the method table; null for every other path. */
+  method: string | null;
+  path: string;
+  status: number;
+  requestId: string;
+  durationMs: number;
+  /** Null for an answer that is no error. */
+  error: AgentEvalError | null;
+}
+
+/** A path that is answered: its name in the method table, and whether it needs the token. */
+interface Route {
+  method: string | null;
+  auth: boolean;
 }
 
 type Bindings = { Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse } };
@@ -49,18 +69,33 @@ export function createApp(deps: ApiDeps, options: AppOptions): Hono<Bindings> {
       : methodHandler(deps, options, name, method);
     app.on(method.http, method.path.replace(/\{(\w+)\}/g, ':$1'), handler);
   }
-  app.get('/healthz', (c) =>
-    answer(c, options, false, async () => ({
+  const answerAt = (route: Route, handler: (c: AppContext, id: string) => Promise<unknown>) => {
+    return (c: AppContext) => answer(c, deps, options, route, (id) => handler(c, id));
+  };
+  const open = { method: null, auth: false };
+  const guarded = { method: null, auth: true };
+  app.get(
+    '/healthz',
+    answerAt(open, async () => ({
       status: 'ok',
       uptimeSec: Math.round(deps.clock.monotonic() - started) / 1000,
     })),
   );
-  app.get('/openapi.json', (c) => answer(c, options, false, async () => openApiDocument()));
+  app.get(
+    '/openapi.json',
+    answerAt(open, async () => openApiDocument()),
+  );
   const { metrics } = options;
   if (metrics !== undefined) {
-    app.get('/metrics', (c) => answer(c, options, true, (id) => metricsResponse(metrics, id)));
+    app.get(
+      '/metrics',
+      answerAt(guarded, (_, id) => metricsResponse(metrics, id)),
+    );
   }
-  app.all('*', (c) => answer(c, options, true, async () => refusePath(c.req.path)));
+  app.all(
+    '*',
+    answerAt(guarded, async (c) => refusePath(c.req.path)),
+  );
   return app;
 }
 
@@ -71,17 +106,16 @@ function methodHandler(
   method: MethodRow,
 ): (c: AppContext) => Promise<Response> {
   const { allowRequestProvider: allowProvider, bodyLimitBytes } = options;
+  const route = { method: name, auth: method.auth };
   return (c) =>
-    counted(name, options, () =>
-      answer(c, options, method.auth, async () => {
-        if (method.http === 'GET') {
-          return dispatch(deps, name, { ...c.req.param() }, { allowProvider });
-        }
-        const params = await readJsonBody(c.req, headerReader(c), bodyLimitBytes);
-        const cancel = whenGone(bindings(c)?.outgoing);
-        return dispatch(deps, name, params, { allowProvider, cancel });
-      }),
-    );
+    answer(c, deps, options, route, async () => {
+      if (method.http === 'GET') {
+        return dispatch(deps, name, { ...c.req.param() }, { allowProvider });
+      }
+      const params = await readJsonBody(c.req, headerReader(c), bodyLimitBytes);
+      const cancel = whenGone(bindings(c)?.outgoing);
+      return dispatch(deps, name, params, { allowProvider, cancel });
+    });
 }
 
 function linesHandler(
@@ -90,56 +124,56 @@ function linesHandler(
   name: string,
 ): (c: AppContext) => Promise<Response> {
   return (c) =>
-    counted(name, options, () =>
-      answer(c, options, true, async (requestId) => {
-        checkLinesType(headerReader(c)('content-type'));
-        const { incoming, outgoing } = bindings(c) ?? {};
-        if (incoming === undefined || outgoing === undefined) throw noSocket();
-        await runBatch(incoming, outgoing, requestId, {
-          deps,
-          allowProvider: options.allowRequestProvider,
-          lineLimitBytes: options.bodyLimitBytes,
-          concurrency: options.concurrency,
-          accepting: options.accepting,
-          onFault: (error) => options.onFault(error, requestId),
-        });
-        return RESPONSE_ALREADY_SENT;
-      }),
-    );
+    answer(c, deps, options, { method: name, auth: true }, async (requestId) => {
+      checkLinesType(headerReader(c)('content-type'));
+      const { incoming, outgoing } = bindings(c) ?? {};
+      if (incoming === undefined || outgoing === undefined) throw noSocket();
+      await runBatch(incoming, outgoing, requestId, {
+        deps,
+        allowProvider: options.allowRequestProvider,
+        lineLimitBytes: options.bodyLimitBytes,
+        concurrency: options.concurrency,
+        accepting: options.accepting,
+        onFault: (error) => options.onFault(error, requestId),
+      });
+      return RESPONSE_ALREADY_SENT;
+    });
 }
 
 function noSocket(): AgentEvalError {
   return new AgentEvalError('internal_error', 'A batch needs a connection to answer on.');
 }
 
-async function counted(
-  method: string,
-  { metrics }: AppOptions,
-  run: () => Promise<Response>,
-): Promise<Response> {
-  const response = await run();
-  void metrics?.request(method, response.status);
-  return response;
-}
-
-/** Guards, runs, renders. Everything but the handler happens here, once. */
+/** Guards, runs, renders, tells. Everything but the handler happens here, once. */
 async function answer(
   c: AppContext,
+  { clock }: ApiDeps,
   options: AppOptions,
-  auth: boolean,
+  { method, auth }: Route,
   handler: (requestId: string) => Promise<unknown>,
 ): Promise<Response> {
   const header = headerReader(c);
   const requestId = requestIdOf(header('x-request-id'));
+  const started = clock.monotonic();
+  const told = (response: Response, error: AgentEvalError | null): Response => {
+    options.onAnswer?.({
+      method,
+      path: c.req.path,
+      status: response.status,
+      requestId,
+      durationMs: Math.round(clock.monotonic() - started),
+      error,
+    });
+    return response;
+  };
   try {
     checkOrigin(header, options);
     if (auth) checkToken(header, options);
     checkAccepting(options.accepting);
     const answered = await handler(requestId);
-    if (answered instanceof Response) return answered;
-    return new Response(JSON.stringify(answered), {
-      headers: { 'content-type': 'application/json', 'x-request-id': requestId },
-    });
+    if (answered instanceof Response) return told(answered, null);
+    const headers = { 'content-type': 'application/json', 'x-request-id': requestId };
+    return told(new Response(JSON.stringify(answered), { headers }), null);
   } catch (error) {
     const known = asAgentEvalError(error);
     if (known.code === 'internal_error') options.onFault(known, requestId);
@@ -147,7 +181,7 @@ async function answer(
     const extra: Record<string, string> = {};
     if (typeof allowed === 'string') extra.allow = allowed;
     if (!options.accepting()) extra.connection = 'close';
-    return errorResponse(known, requestId, extra);
+    return told(errorResponse(known, requestId, extra), known);
   }
 }
 

@@ -1,8 +1,6 @@
 /** Renders what Prometheus reads; handed in, since counting is somebody else's job. */
 export interface MetricsSource {
   scrape(): Promise<{ text: string; contentType: string }>;
-  /** Told of every answer. */
-  request(method: string, status: number): Promise<void>;
 }
 
 export async function metricsResponse(source: MetricsSource, requestId: string): Promise<Response> {

@@ -621,8 +621,10 @@ class TextPair(WireModel):
     """Characters of each text: models tend to prefer the longer."""
 
     a: float
+    """That of text `a`."""
 
     b: float
+    """That of text `b`."""
 
 
 class OrderVerdict(WireModel):

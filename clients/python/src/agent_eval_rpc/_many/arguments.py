@@ -1,6 +1,6 @@
 """The keyword arguments of ``judge_many``, once for both clients."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
