@@ -1,6 +1,11 @@
-import type { JudgeRequest, JudgeResult, Rubric } from '@tangle-network/agent-eval-contract';
+import type {
+  JudgeRequest,
+  JudgeResult,
+  Rubric,
+  ScoreMode,
+} from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
-import type { ModelClient, ModelReply, ModelRequest } from '../providers/types.js';
+import type { ModelClient, ModelRequest } from '../providers/types.js';
 import { type Asked, askForVerdict, usageOf } from './ask.js';
 import { compileRubric } from './compiled-rubric.js';
 import { judgeVersion, samplingOf } from './judge-version.js';
@@ -24,33 +29,37 @@ export async function judgeByText(
   model: string,
   deadline: Deadline,
 ): Promise<Judgement> {
-  const { system, schema } = compileRubric(rubric);
-  const request = { ...modelRequest(options), model, system, schema };
+  const request = modelRequest(options, model, compileRubric(rubric));
   const asked = await askForVerdict(rubric, request, client, deadline);
-  return judgementOf(rubric, options, asked, {
-    scoreMode: 'text',
-    judgeVersion: textJudgeVersion(options),
-  });
+  return judgementOf(rubric, options, asked, 'text', textJudgeVersion(options));
 }
 
-/** What every request for a judgement has, whatever is asked. */
+/** The request for a judgement, whatever is asked. */
 export function modelRequest(
   options: JudgeOptions,
-): Pick<ModelRequest, 'user' | 'temperature' | 'seed' | 'maxTokens'> {
+  model: string,
+  { system, schema }: Pick<ModelRequest, 'system' | 'schema'>,
+  topLogprobs?: number,
+): ModelRequest {
   return {
+    model,
+    system,
+    schema,
     user: userMessage(options.content, options.context),
     temperature: samplingOf(options).temperature,
     seed: options.seed,
     maxTokens: options.maxTokens,
+    topLogprobs,
   };
 }
 
-/** The judgement that a verdict by scores makes. */
+/** The judgement that a verdict by scores makes. Written out: every judgement passes here. */
 export function judgementOf(
   rubric: Rubric,
   options: JudgeOptions,
   { verdict, reply }: Asked,
-  made: Pick<Judgement, 'scoreMode' | 'judgeVersion'>,
+  scoreMode: ScoreMode,
+  version: string,
 ): Judgement {
   return {
     composite: composite(rubric, verdict.scores),
@@ -59,22 +68,16 @@ export function judgementOf(
     wins: verdict.wins,
     rationale: verdict.rationale,
     rubricVersion: compileRubric(rubric).version,
-    ...made,
-    ...replyFacts(reply, options),
-    warnings: [...reply.warnings, ...verdict.warnings],
-    notAssessed: [],
-  };
-}
-
-/** What a judgement says of the reply behind it. */
-export function replyFacts(reply: ModelReply, options: JudgeOptions) {
-  return {
     model: reply.model,
     usage: usageOf(reply),
     cached: false,
     attempts: reply.attempts,
+    judgeVersion: version,
+    scoreMode,
     replyMode: reply.replyMode,
     droppedParams: reply.droppedParams,
+    warnings: [...reply.warnings, ...verdict.warnings],
+    notAssessed: [],
     ...(options.includeRaw === true && { raw: reply.text }),
   };
 }

@@ -1,9 +1,9 @@
 import type { Rubric } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../../core/deadline.js';
 import type { ModelClient, ModelReply } from '../../providers/types.js';
-import { askFor } from '../ask.js';
+import { askFor, usageOf } from '../ask.js';
 import { compileRubric } from '../compiled-rubric.js';
-import { type Judgement, type JudgeOptions, modelRequest, replyFacts } from '../judge.js';
+import { type Judgement, type JudgeOptions, modelRequest } from '../judge.js';
 import { judgeVersion, samplingOf } from '../judge-version.js';
 import { likelyAnswers } from '../logprobs/likely-answers.js';
 import { composite } from '../score.js';
@@ -50,11 +50,12 @@ export async function judgeByAnswers(
   deadline: Deadline,
 ): Promise<Judgement> {
   const asked = askedOf(rubric, allowUncalibrated);
-  const { questions, system, schema } = answersPrompt(asked);
+  const prompt = answersPrompt(asked);
+  const { questions } = prompt;
   const ids = questions.map(({ id }) => id);
   const { verdict: said, reply } = await askFor(
     { read: (text: ModelReply) => readAnswers(ids, text), again: ANSWERS_AGAIN },
-    { ...modelRequest(options), model, system, schema, topLogprobs: TOP_TOKENS },
+    modelRequest(options, model, prompt, TOP_TOKENS),
     client,
     deadline,
   );
@@ -70,9 +71,14 @@ export async function judgeByAnswers(
     wins: verdict.wins,
     rationale: [said.rationale, answersListed(verdict.checks)].filter(Boolean).join('\n\n'),
     rubricVersion: compileRubric(rubric).version,
-    ...replyFacts(reply, options),
+    model: reply.model,
+    usage: usageOf(reply),
+    cached: false,
+    attempts: reply.attempts,
     judgeVersion: hostedChecksVersion(rubric, allowUncalibrated, options),
     scoreMode: 'checks',
+    replyMode: reply.replyMode,
+    droppedParams: reply.droppedParams,
     warnings: [
       ...reply.warnings,
       ...said.warnings,
@@ -81,6 +87,7 @@ export async function judgeByAnswers(
     ],
     notAssessed: verdict.notAssessed,
     checks: verdict.checks,
+    ...(options.includeRaw === true && { raw: reply.text }),
   };
 }
 

@@ -23,8 +23,9 @@ export async function judgeByLogprobs(
   { client, model }: { client: ModelClient; model: string },
   deadline: Deadline,
 ): Promise<Judgement> {
-  const { rubric: asked, system, schema } = graded(rubric);
-  const request = { ...modelRequest(options), model, system, schema, topLogprobs: TOP_TOKENS };
+  const prompt = graded(rubric);
+  const asked = prompt.rubric;
+  const request = modelRequest(options, model, prompt, TOP_TOKENS);
   const { verdict, reply } = await askForVerdict(asked, request, client, deadline);
   const expected = expectedGrades(asked, verdict.scores, reply);
   const fell = typeof expected === 'string';
@@ -34,15 +35,9 @@ export async function judgeByLogprobs(
   );
   const warnings = fell ? [`logprobs: fell back to the plain scores, as ${expected}`] : [];
   const read = { ...verdict, scores, warnings: [...verdict.warnings, ...warnings] };
-  return judgementOf(
-    rubric,
-    options,
-    { verdict: read, reply },
-    {
-      scoreMode: fell ? 'text' : 'logprobs',
-      judgeVersion: logprobsJudgeVersion(options),
-    },
-  );
+  const mode = fell ? 'text' : 'logprobs';
+  const version = logprobsJudgeVersion(options);
+  return judgementOf(rubric, options, { verdict: read, reply }, mode, version);
 }
 
 /** The judgeVersion of this mode; known before the call, so also where it falls back. */
