@@ -258,7 +258,8 @@ class Client:
                   spent is still paid. Needs a model with a known price, or ``max_calls`` too.
                 - ``max_unscored``: ends the run when more items than this are unscored, or, below
                   1, a greater share of them.
-                - ``concurrency`` (64): calls at once over stdio; a server limits them itself.
+                - ``concurrency`` (96): calls at once over stdio, of which the engine asks 64 and
+                  holds the rest ready (``AGENT_EVAL_CONCURRENCY``); a server limits them itself.
                 - ``progress``: a bar on stderr, by default where that is a terminal and tqdm is
                   installed; or a function of items finished, items unscored and dollars spent.
 

@@ -12,6 +12,7 @@ import { Canceller } from '../core/cancel.js';
 import { parseJson } from '../core/json.js';
 import { type LineWriter, lineWriter } from '../core/line-writer.js';
 import { type Line, lineText, readLines } from '../core/lines.js';
+import { Slots } from '../core/slots.js';
 import { checkAccepting } from './guards.js';
 
 export interface BatchOptions {
@@ -19,12 +20,15 @@ export interface BatchOptions {
   allowProvider: boolean;
   /** Longest line in bytes. */
   lineLimitBytes: number;
-  /** Lines worked on at once. */
+  /** Calls that one endpoint gets at once. */
   concurrency: number;
   /** False once the server has been told to stop: lines that have not begun are then refused. */
   accepting: () => boolean;
   onFault: (error: AgentEvalError) => void;
 }
+
+/** So many times the calls at once are read ahead. */
+const READ_AHEAD = 2;
 
 type Id = BatchOutcome['id'];
 
@@ -53,17 +57,16 @@ export async function runBatch(
   const writer = lineWriter(outgoing);
   const caller = new Canceller();
   outgoing.once('close', () => caller.stop());
-  const working = new Set<Promise<void>>();
+  // Some lines wait for a free place at the endpoint, so that none stays free while a line is read.
+  const slots = new Slots(options.concurrency * READ_AHEAD);
   let index = 0;
   try {
     for await (const line of readLines(incoming, options.lineLimitBytes)) {
       if (line.ok && lineText(line.text) === null) continue;
-      const done = answerLine(line, index, caller, writer, options).finally(() => {
-        working.delete(done);
-      });
-      working.add(done);
+      slots.take();
+      void answerLine(line, index, caller, writer, options).then(() => slots.free());
       index += 1;
-      if (working.size >= options.concurrency) await Promise.race(working);
+      await slots.ready();
       await writer.ready();
       if (writer.closed()) break;
     }
@@ -71,7 +74,7 @@ export async function runBatch(
     // The caller has left in the middle of its lines.
     caller.stop();
   }
-  await Promise.all(working);
+  await slots.idle();
   await writer.flush();
   outgoing.end();
 }

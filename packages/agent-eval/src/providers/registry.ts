@@ -41,6 +41,12 @@ export interface RegistryOptions {
 /** Endpoints named by requests come and go; beyond so many, the one used longest ago is closed. */
 const MAX_ENDPOINTS = 256;
 
+/**
+ * Connections for each call that may run at once. One that was just answered is not used again before the
+ * event loop has gone round: without some to spare, every call of a burst would wait for the last of it.
+ */
+const SPARE = 1.25;
+
 /** One client, with its connections and limiter, for each endpoint and key. */
 export class ProviderRegistry {
   readonly #options: RegistryOptions;
@@ -101,7 +107,7 @@ export class ProviderRegistry {
       displayUrl: shown.replace('~model~', MODEL_PLACE),
       authorization: authorization(endpoint),
       headers: dialect.headers(endpoint.apiKey),
-      transport: await createTransport(endpoint, concurrency),
+      transport: await createTransport(endpoint, Math.ceil(concurrency * SPARE)),
       limiter: new Limiter(concurrency, queueLimit, clock),
       retry: { ...DEFAULT_RETRY, attempts },
       clock: clock ?? systemClock,

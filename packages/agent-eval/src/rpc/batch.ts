@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { AgentEvalError, validationError } from '@tangle-network/agent-eval-contract';
 import type { ApiDeps } from '../api/deps.js';
-import { cancellationOf } from '../core/cancel.js';
+import { type Cancellation, Canceller } from '../core/cancel.js';
 import { parseJson } from '../core/json.js';
 import { lineWriter } from '../core/line-writer.js';
 import { type Line, lineText, MAX_LINE_BYTES, readLines, untilStopped } from '../core/lines.js';
@@ -12,10 +12,13 @@ export interface BatchOptions {
   input: Readable;
   output: Writable;
   deps: ApiDeps;
-  /** Lines worked on at once. */
+  /** Calls that one endpoint gets at once. */
   concurrency: number;
   signal?: AbortSignal;
 }
+
+/** A slow line holds back those after it: so many times the calls at once may be waiting behind it. */
+const READ_AHEAD = 4;
 
 /**
  * One answer a non-blank line, in the order of the lines, each as soon as those before it are out. Memory
@@ -34,17 +37,23 @@ export async function runBatch(options: BatchOptions): Promise<{ lines: number; 
     writer.write(value);
     await writer.ready();
   };
+  // One listener for all lines; each line then listens to this.
+  const caller = new Canceller();
+  const stop = (): void => caller.stop();
+  if (signal?.aborted === true) stop();
+  else signal?.addEventListener('abort', stop, { once: true });
   let number = 0;
   for await (const line of readLines(untilStopped(input, signal))) {
     number += 1;
     if (line.ok && lineText(line.text) === null) continue;
     totals.lines += 1;
-    last = emitAfter(last, answerLine(deps, method, line, number, signal));
+    last = emitAfter(last, answerLine(deps, method, line, number, caller));
     window.push(last);
-    if (window.length >= concurrency) await window.shift();
+    if (window.length >= concurrency * READ_AHEAD) await window.shift();
     if (writer.closed()) break;
   }
   await last;
+  signal?.removeEventListener('abort', stop);
   await writer.flush();
   return totals;
 }
@@ -54,7 +63,7 @@ async function answerLine(
   method: string,
   line: Line,
   number: number,
-  signal: AbortSignal | undefined,
+  caller: Cancellation,
 ): Promise<Answer> {
   if (!line.ok) {
     const error = new AgentEvalError(
@@ -69,7 +78,7 @@ async function answerLine(
     const body = validationError(`Line ${number}`, [{ path: '', message: 'is not JSON' }]).toBody();
     return { error: { ...body, details: { ...body.details, line: number } } };
   }
-  const answer = await answerOf(deps, method, params, signal && cancellationOf(signal));
+  const answer = await answerOf(deps, method, params, caller);
   if ('result' in answer) return answer;
   return { error: { ...answer.error, details: { ...answer.error.details, line: number } } };
 }

@@ -21,7 +21,7 @@ class ManyOptions:
     """How ``judge_many`` runs."""
 
     ordered: bool = True
-    concurrency: int = 64
+    concurrency: int = 96
     on_error: Literal["raise", "return"] = "raise"
     max_cost_usd: float | None = None
     max_calls: int | None = None
