@@ -65,7 +65,7 @@ node_modules/.ready: pnpm-lock.yaml package.json packages/agent-eval/package.jso
 
 .venv/ready: uv.lock pyproject.toml clients/python/pyproject.toml | $(UV)
 	@echo "==> Python packages"
-	@$(UV) sync --quiet --frozen --extra dev --group fuzz --group skillopt-source --group gepa-source
+	@$(UV) sync --quiet --frozen --extra dev --group e2e --group skillopt-source --group gepa-source
 	@touch $@
 
 clean: ## delete what was built and installed, but not fetched models

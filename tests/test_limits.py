@@ -32,6 +32,8 @@ EXCEPTIONS: dict[str, str] = {
     "clients/python/src/agent_eval_rpc/client.py:judge": KEYWORDS,
     "clients/python/src/agent_eval_rpc/async_client.py:judge": KEYWORDS,
     "clients/python/src/agent_eval_rpc/client.py:compare": KEYWORDS,
+    "clients/python/src/agent_eval_rpc/client.py:chat": KEYWORDS,
+    "clients/python/src/agent_eval_rpc/async_client.py:chat": KEYWORDS,
     "clients/python/src/agent_eval_rpc/async_client.py:compare": KEYWORDS,
 }
 

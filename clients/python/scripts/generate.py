@@ -56,12 +56,22 @@ KNOWN = {
 
 
 def snake(name: str) -> str:
-    """Turns camelCase into snake_case; refuses what the alias generator would not turn back."""
+    """Turns camelCase into snake_case; refuses what the alias generator would not turn back.
+
+    A name in the style of another API stays as it is, and gets an alias of its own.
+    """
+    if is_foreign(name):
+        return name
     result = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", name)
     head, *rest = result.split("_")
     if head + "".join(part.title() for part in rest) != name:
         raise SystemExit(f"{name} does not survive the way to snake_case and back")
     return result
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a wire name is in snake_case, as those of chat completions are."""
+    return "_" in name
 
 
 def quoted(value: object) -> str:
@@ -161,6 +171,9 @@ class Models:
             plain = self._type(one, strict=False)
             default = "" if key in required else " = None"
             optional = default != ""
+            if is_foreign(key):
+                value = "default=None, " if optional else ""
+                default = f" = Field({value}alias={quoted(key)})"
             if key in SECRET and optional:
                 default = " = Field(default=None, repr=False)"
             if "default" in one:
@@ -169,7 +182,8 @@ class Models:
                 limits.insert(0, f"default_factory={kind}")
                 line = call(f"{name}: {kind} = Field", limits, "", "    ")
             else:
-                if limits and len(f"{name}{kind}{default}{limits}") < 60:
+                short = len(f"{name}{kind}{default}{limits}") < 60
+                if limits and (short or is_foreign(key)):
                     kind, limits = f"Annotated[{kind}, Field({', '.join(limits)})]", []
                 line = self._line(name, kind, limits, optional, default)
             if "description" in one:
@@ -182,7 +196,11 @@ class Models:
         none = " | None" if optional and not kind.endswith("| None") else ""
         end = f"{none}{default}"
         if not limits:
-            return f"    {name}: {kind}{end}\n"
+            line = f"    {name}: {kind}{end}"
+            if len(line) > WIDTH and line.endswith(")"):
+                head, _, arguments = line.rpartition("Field(")
+                line = f"{head}Field(\n        {arguments[:-1]}\n    )"
+            return f"{line}\n"
         whole = f"Annotated[{kind}, Field({', '.join(limits)})]"
         one_line = f"    {name}: {whole}{end}"
         if len(one_line) <= WIDTH:
@@ -226,6 +244,8 @@ class Models:
                 return self._mapping(schema, strict=strict)
             case "null":
                 return "None"
+            case [str(kind), "null"]:
+                return f"{self._type({**schema, 'type': kind}, strict=strict)} | None"
             case str(kind) if kind in PLAIN:
                 name = STRICT[kind] if strict else PLAIN[kind]
                 self.used.add(name)

@@ -381,3 +381,46 @@ def test_what_does_not_go_together_is_refused_unsent(kind: str) -> None:
         for options in ({"model": "a", "models": ["b"]}, {"models": ["a", "a"]}, {"quorum": 2}):
             with pytest.raises(ValidationError):
                 client.judge("x", rubric=QUALITY, **options)
+
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city":"Kiel"}'},
+}
+
+
+def tool_loop() -> list[dict[str, Any]]:
+    """A model that asks a tool first."""
+    asks = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    return [
+        {"reply": {"message": asks}, "finishReason": "tool_calls"},
+        {"reply": {"message": {"role": "assistant", "content": "It rains in Kiel."}}},
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chat_with_tools(provider: ModelServer, kind: str) -> None:
+    provider.script(tool_loop())
+    messages: list[Any] = [{"role": "user", "content": "What is the weather in Kiel?"}]
+    with client_of(kind) as client:
+        first = client.chat(messages, tools=[WEATHER], temperature=0)
+        (choice,) = first.choices
+        (call,) = choice.message.tool_calls or []
+        assert (choice.finish_reason, call.function.name) == ("tool_calls", "weather")
+        assert call.function.arguments == '{"city":"Kiel"}'
+        messages.append({"role": "assistant", "tool_calls": [CALL]})
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": "rain"})
+        last = client.chat(messages, tools=[WEATHER])
+    assert last.choices[0].message.content == "It rains in Kiel."
+    assert last.usage is not None
+    assert last.usage.total_tokens > 0
+    assert last.cost_usd is None
+    assert provider.requests()[1]["body"]["messages"] == messages

@@ -23,7 +23,7 @@ from agent_eval_rpc import (
     ValidationError,
 )
 from agent_eval_rpc._json import encode, to_json_value
-from agent_eval_rpc._protocol import compare_call, judge_params
+from agent_eval_rpc._protocol import chat_call, compare_call, judge_params
 from support import ROOT, vectors
 
 RESULT: dict[str, Any] = {
@@ -85,6 +85,16 @@ def test_comparisons_are_checked_as_in_the_engine(case: dict[str, Any]) -> None:
         compare_call(case["params"])
     else:
         assert paths_of(lambda: compare_call(case["params"])) == sorted(case["paths"])
+
+
+@pytest.mark.parametrize("case", vectors("chat-validation"))
+def test_chats_are_checked_as_in_the_engine(case: dict[str, Any]) -> None:
+    if case["ok"]:
+        # What is sent has OpenAI's names; null says no more than nothing.
+        text = json.dumps(case["params"]).replace('"content": null, ', "")
+        assert chat_call(case["params"]).params == json.loads(text)
+    else:
+        assert paths_of(lambda: chat_call(case["params"])) == sorted(case["paths"])
 
 
 def test_constructors_take_both_spellings() -> None:

@@ -1,4 +1,5 @@
 export * from './batch.js';
+export * from './chat.js';
 export * from './compare.js';
 export * from './errors.js';
 export * from './issues.js';

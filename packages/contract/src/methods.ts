@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
 import { batchLine, batchOutcome } from './batch.js';
+import { chatRequest, chatResult } from './chat.js';
 import { compareRequest, compareResult } from './compare.js';
 import { judgeRequest, judgeResult } from './judge.js';
 import {
@@ -53,6 +54,15 @@ export const METHODS = {
     auth: true,
     stdio: true,
     summary: 'Tell which of two texts is better by a rubric, asked in both orders.',
+  },
+  chat: {
+    http: 'POST',
+    path: '/v1/chat/completions',
+    params: chatRequest,
+    result: chatResult,
+    auth: true,
+    stdio: true,
+    summary: 'Take a turn of a conversation, tools included, with the providers of the engine.',
   },
   listRubrics: {
     http: 'GET',

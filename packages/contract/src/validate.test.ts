@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import chatCases from '../../../tests/vectors/chat-validation.json' with { type: 'json' };
 import compareCases from '../../../tests/vectors/compare-validation.json' with { type: 'json' };
 import requestCases from '../../../tests/vectors/request-validation.json' with { type: 'json' };
 import ruleCases from '../../../tests/vectors/rubric-rules.json' with { type: 'json' };
@@ -37,6 +38,10 @@ describe('shared cases', () => {
 
   it.each(compareCases as (Case & { params: unknown })[])('compare request: $name', (example) => {
     check(example, () => parseParams('compare', example.params));
+  });
+
+  it.each(chatCases as (Case & { params: unknown })[])('chat request: $name', (example) => {
+    check(example, () => parseParams('chat', example.params));
   });
 
   it.each(ruleCases as (Case & { value: unknown })[])('rubric: $name', (example) => {

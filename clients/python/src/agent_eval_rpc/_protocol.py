@@ -10,6 +10,7 @@ from urllib.parse import quote
 from agent_eval_rpc._base import RequestModel, validation_error
 from agent_eval_rpc._generated.errors import CLASSES
 from agent_eval_rpc._generated.methods import (
+    CHAT,
     COMPARE,
     GET_RUBRIC,
     JUDGE,
@@ -20,6 +21,8 @@ from agent_eval_rpc._generated.methods import (
     WIRE_VERSION,
 )
 from agent_eval_rpc._generated.models import (
+    ChatRequest,
+    ChatResult,
     CompareByName,
     CompareByRubric,
     CompareResult,
@@ -88,6 +91,16 @@ def compare_call(options: Mapping[str, Any]) -> Call[CompareResult]:
     given = {k: v for k, v in options.items() if v is not None}
     request = _by_rubric(CompareByName, CompareByRubric, given, "compare request")
     return Call(COMPARE, to_params(request))
+
+
+def chat_call(options: Mapping[str, Any]) -> Call[ChatResult]:
+    """Checks the options of a chat; those that are None count as absent.
+
+    Raises:
+        ValidationError: With every issue in ``details["issues"]``.
+    """
+    given = {k: v for k, v in options.items() if v is not None}
+    return Call(CHAT, to_params(ChatRequest.model_validate(given)))
 
 
 def _by_rubric(

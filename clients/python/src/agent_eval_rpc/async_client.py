@@ -19,6 +19,7 @@ from agent_eval_rpc._method import ResultT
 from agent_eval_rpc._options import Options, Tries
 from agent_eval_rpc._protocol import (
     Call,
+    chat_call,
     closed_error,
     compare_call,
     get_rubric_call,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from agent_eval_rpc.models import (
+        ChatResult,
         CompareResult,
         JudgeResult,
         ProviderChoice,
@@ -206,6 +208,64 @@ class AsyncClient:
             "provider": provider,
         }
         return await self._call(compare_call(options), timeout_s)
+
+    async def chat(  # noqa: PLR0913 - the options of a chat
+        self,
+        messages: "Sequence[Mapping[str, Any]]",
+        *,
+        model: str | None = None,
+        tools: "Sequence[Mapping[str, Any]] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
+        parallel_tool_calls: bool | None = None,
+        response_format: "Mapping[str, Any] | None" = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
+        stop: "str | Sequence[str] | None" = None,
+        seed: int | None = None,
+        timeout_s: float | None = None,
+        provider: "ProviderChoice | None" = None,
+    ) -> "ChatResult":
+        """Takes a turn of a conversation, with the engine's providers, limits, retries and prices.
+
+        Names and shapes are those of OpenAI's chat completions. Answers are not streamed.
+
+        Args:
+            messages: The conversation so far: mappings with ``role`` and ``content``.
+            model: Model to ask instead of the configured one.
+            tools: Functions the model may call.
+            tool_choice: ``"none"``, ``"auto"``, ``"required"``, or the one function to call.
+            parallel_tool_calls: Whether it may call several at once.
+            response_format: Form of the answer.
+            temperature: Sampling temperature, 0 to 2.
+            top_p: Share of the probability that is sampled from, 0 to 1.
+            max_tokens: Limit on the tokens of the answer.
+            stop: Texts at which the answer ends.
+            seed: Sampling seed, for endpoints that take one.
+            timeout_s: Deadline of this call instead of the client's.
+            provider: Model endpoint for this call alone.
+
+        Raises:
+            ValidationError: The request is wrong, or names a local model.
+            ProviderError: The model endpoint failed.
+            DeadlineExceededError: No answer in time.
+            TransportError: The engine could not be reached, or went away.
+        """
+        options = {
+            "messages": messages,
+            "model": model,
+            "tools": tools,
+            "tool_choice": tool_choice,
+            "parallel_tool_calls": parallel_tool_calls,
+            "response_format": response_format,
+            "temperature": temperature,
+            "top_p": top_p,
+            "max_tokens": max_tokens,
+            "stop": stop,
+            "seed": seed,
+            "provider": provider,
+        }
+        return await self._call(chat_call(options), timeout_s)
 
     def judge_many(
         self,

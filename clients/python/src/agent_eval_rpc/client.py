@@ -1,7 +1,6 @@
 """The client for ordinary code and threads."""
 
 import os
-import threading
 import time
 import weakref
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent_eval_rpc._generated.methods import JUDGE, JUDGE_BATCH
+from agent_eval_rpc._line import Line, State
 from agent_eval_rpc._many import threads
 from agent_eval_rpc._many.arguments import ManyArguments, ManyRun, prepare
 from agent_eval_rpc._many.lines import SLICE, SLICES
@@ -18,7 +18,7 @@ from agent_eval_rpc._method import ResultT
 from agent_eval_rpc._options import Options, Tries
 from agent_eval_rpc._protocol import (
     Call,
-    closed_error,
+    chat_call,
     compare_call,
     get_rubric_call,
     judge_call,
@@ -26,10 +26,6 @@ from agent_eval_rpc._protocol import (
     read_result,
     version_call,
 )
-from agent_eval_rpc._transports import forks
-from agent_eval_rpc._transports.auto import Choice, choose
-from agent_eval_rpc._transports.base import HTTP_CALLS, STDIO_CALLS, Transport
-from agent_eval_rpc._transports.stdio import Connector, StdioTransport
 from agent_eval_rpc.errors import AgentEvalError, InternalError
 
 if TYPE_CHECKING:
@@ -38,7 +34,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
+    from agent_eval_rpc._transports.base import Transport
     from agent_eval_rpc.models import (
+        ChatResult,
         CompareResult,
         JudgeResult,
         ProviderChoice,
@@ -89,7 +87,7 @@ class Client:
     def _start(self, options: Options) -> None:
         self._options = options
         self._settings = options.resolve()
-        self._state = _State()
+        self._state = State()
         # Closes what is open when the client is forgotten, and at the end of the interpreter.
         weakref.finalize(self, self._state.abandon)
 
@@ -234,6 +232,64 @@ class Client:
         }
         return self._call(compare_call(options), timeout_s)
 
+    def chat(  # noqa: PLR0913 - the options of a chat
+        self,
+        messages: "Sequence[Mapping[str, Any]]",
+        *,
+        model: str | None = None,
+        tools: "Sequence[Mapping[str, Any]] | None" = None,
+        tool_choice: "str | Mapping[str, Any] | None" = None,
+        parallel_tool_calls: bool | None = None,
+        response_format: "Mapping[str, Any] | None" = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
+        stop: "str | Sequence[str] | None" = None,
+        seed: int | None = None,
+        timeout_s: float | None = None,
+        provider: "ProviderChoice | None" = None,
+    ) -> "ChatResult":
+        """Takes a turn of a conversation, with the engine's providers, limits, retries and prices.
+
+        Names and shapes are those of OpenAI's chat completions. Answers are not streamed.
+
+        Args:
+            messages: The conversation so far: mappings with ``role`` and ``content``.
+            model: Model to ask instead of the configured one.
+            tools: Functions the model may call.
+            tool_choice: ``"none"``, ``"auto"``, ``"required"``, or the one function to call.
+            parallel_tool_calls: Whether it may call several at once.
+            response_format: Form of the answer.
+            temperature: Sampling temperature, 0 to 2.
+            top_p: Share of the probability that is sampled from, 0 to 1.
+            max_tokens: Limit on the tokens of the answer.
+            stop: Texts at which the answer ends.
+            seed: Sampling seed, for endpoints that take one.
+            timeout_s: Deadline of this call instead of the client's.
+            provider: Model endpoint for this call alone.
+
+        Raises:
+            ValidationError: The request is wrong, or names a local model.
+            ProviderError: The model endpoint failed.
+            DeadlineExceededError: No answer in time.
+            TransportError: The engine could not be reached, or went away.
+        """
+        options = {
+            "messages": messages,
+            "model": model,
+            "tools": tools,
+            "tool_choice": tool_choice,
+            "parallel_tool_calls": parallel_tool_calls,
+            "response_format": response_format,
+            "temperature": temperature,
+            "top_p": top_p,
+            "max_tokens": max_tokens,
+            "stop": stop,
+            "seed": seed,
+            "provider": provider,
+        }
+        return self._call(chat_call(options), timeout_s)
+
     def judge_many(
         self, items: "Iterable[object]", **arguments: "Unpack[ManyArguments]"
     ) -> "Generator[JudgeOutcome, None, None]":
@@ -353,7 +409,7 @@ class Client:
         new._start(options)
         return new
 
-    def _connect(self) -> "_Line":
+    def _connect(self) -> Line:
         return self._state.connect(self._options, self._settings)
 
     def _call(self, call: Call[ResultT], timeout_s: float | None = None) -> ResultT:
@@ -367,66 +423,3 @@ class Client:
             except AgentEvalError as error:
                 wait = tries.wait_after(error)
             time.sleep(wait)
-
-
-class _Line:
-    """An open way to the engine."""
-
-    def __init__(self, kind: str, via: Transport, reason: str, limit: int) -> None:
-        self.kind = kind
-        self.via = via
-        self.reason = reason
-        self.limit = limit
-        self.slots = threading.BoundedSemaphore(limit)
-
-    def why(self) -> str:
-        """The reason for this way, with what was learned since."""
-        return self.reason + (self.via.note() if isinstance(self.via, StdioTransport) else "")
-
-
-class _State:
-    """What a client holds open; apart from it, so that it can be closed once it is forgotten."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._line: _Line | None = None
-        self._closed = False
-        forks.watch(self)
-
-    def connect(self, options: Options, settings: Any) -> _Line:
-        """The way to the engine, chosen on the first call."""
-        with self._lock:
-            if self._closed:
-                raise closed_error()
-            if self._line is None:
-                if options.custom:
-                    why = "a transport object was given"
-                    self._line = _Line("custom", options.transport, why, STDIO_CALLS)
-                else:
-                    self._line = _open(choose(settings))
-            return self._line
-
-    def close(self) -> None:
-        """Closes it for good."""
-        with self._lock:
-            self._closed = True
-            line, self._line = self._line, None
-        if line is not None:
-            line.via.close()
-
-    def abandon(self) -> None:
-        """Closes what a forgotten client opened; a transport of the caller's is theirs to close."""
-        if self._line is not None and self._line.kind != "custom":
-            self.close()
-
-    def after_fork(self) -> None:
-        """Makes new locks: another thread may have held them."""
-        self._lock = threading.Lock()
-        if self._line is not None:
-            self._line.slots = threading.BoundedSemaphore(self._line.limit)
-
-
-def _open(choice: Choice) -> _Line:
-    if isinstance(choice.via, Connector):
-        return _Line(choice.kind, StdioTransport(choice.via), choice.reason, STDIO_CALLS)
-    return _Line(choice.kind, choice.via, choice.reason, HTTP_CALLS)

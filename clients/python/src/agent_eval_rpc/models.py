@@ -1,6 +1,10 @@
 """The types of requests and results."""
 
 from agent_eval_rpc._generated.models import (
+    ChatChoice,
+    ChatResult,
+    ChatToolCall,
+    ChatUsage,
     Check,
     CheckAnswer,
     CompareResult,
@@ -23,6 +27,10 @@ from agent_eval_rpc._generated.models import (
 )
 
 __all__ = [
+    "ChatChoice",
+    "ChatResult",
+    "ChatToolCall",
+    "ChatUsage",
     "Check",
     "CheckAnswer",
     "CompareResult",

@@ -8,6 +8,7 @@ import {
   validationError,
 } from '@tangle-network/agent-eval-contract';
 import { cleanDeep, NestedTooDeep, nearNames } from '../core/text.js';
+import { chat } from './chat.js';
 import { compare } from './compare.js';
 import type { ApiDeps, Call } from './deps.js';
 import { judge } from './judge.js';
@@ -22,6 +23,7 @@ type Handlers = {
 const HANDLERS: Handlers = {
   judge: (deps, params, call) => judge(deps, parseParams('judge', params), call),
   compare: (deps, params, call) => compare(deps, parseParams('compare', params), call),
+  chat: (deps, params, call) => chat(deps, parseParams('chat', params), call),
   listRubrics: async (deps, params) => {
     parseParams('listRubrics', params);
     return { rubrics: await deps.rubrics.list() };

@@ -20,10 +20,12 @@ export interface CompletionRead {
 }
 
 /** What the body of a 2xx answer turned out to be. */
-export type Completion =
-  | CompletionRead
+export type Answer<R> =
+  | R
   | { kind: 'error'; status: number; body: string }
   | { kind: 'unreadable'; message: string };
+
+export type Completion = Answer<CompletionRead>;
 
 /** Reads a chat completion tolerantly: only what a verdict needs is looked at. */
 export function readCompletion(body: string): Completion {
@@ -31,11 +33,11 @@ export function readCompletion(body: string): Completion {
 }
 
 /** Reads a JSON answer, unless it is an error in spite of its status. */
-export function readAnswer(
+export function readAnswer<R>(
   body: string,
-  read: (root: Record<string, unknown>) => CompletionRead,
+  read: (root: Record<string, unknown>) => R,
   joinStream?: (body: string) => unknown,
-): Completion {
+): Answer<R> {
   let value = parseJson(body);
   if (value === undefined) {
     if (!isEventStream(body)) return unreadable(body);
@@ -79,7 +81,7 @@ function filteredFor(choice: Record<string, unknown>): { categories?: Record<str
   return Object.keys(categories).length === 0 ? {} : { categories };
 }
 
-function unreadable(body: string): Completion {
+function unreadable(body: string): Answer<never> {
   const start = body.slice(0, 200).trimStart();
   let what = 'no JSON';
   if (start.startsWith('<')) what = 'an HTML page';
@@ -133,7 +135,7 @@ function tokenLogprob({ token, logprob }: Record<string, unknown>): TokenLogprob
   return typeof token === 'string' && typeof logprob === 'number' ? { token, logprob } : null;
 }
 
-function readUsage(usage: Record<string, unknown>): TokenUsage | null {
+export function readUsage(usage: Record<string, unknown>): TokenUsage | null {
   const inputTokens = count(usage.prompt_tokens);
   const outputTokens = count(usage.completion_tokens);
   if (inputTokens === null || outputTokens === null) return null;

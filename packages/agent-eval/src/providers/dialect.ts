@@ -21,6 +21,11 @@ export interface Dialect {
   body(request: ModelRequest, shape: RequestShape): string;
   /** Reads the body of a 2xx answer. */
   read(body: string): Completion;
+  /** Where the endpoint takes chat completions, when it speaks something else by itself. */
+  chat?: {
+    operation(basePath: string): string;
+    headers(apiKey: string | null): Record<string, string>;
+  };
   /** Says an error in the words that `classifyFailure` knows, where the endpoint has its own. */
   error?(status: number, body: string): { status: number; body: string };
 }

@@ -12,7 +12,7 @@ import { type Deadline, startDeadline } from '../core/deadline.js';
 import { encodeText } from '../core/encoded-text.js';
 import { Limiter } from './limiter.js';
 import { library } from './node-http.js';
-import { OpenAiCompatibleClient, type OpenAiCompatibleOptions } from './openai-compatible.js';
+import { RemoteClient, type RemoteClientOptions } from './remote-client.js';
 import { nodeTransport } from './transport-node.js';
 import { undiciTransport } from './transport-undici.js';
 import type { HttpTransport, ModelRequest } from './types.js';
@@ -50,18 +50,20 @@ afterAll(() => Promise.all([server.close(), elsewhere.close()]));
 beforeEach(() => Promise.all([server.reset(), elsewhere.reset()]));
 
 describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
-  const opened: OpenAiCompatibleClient[] = [];
+  const opened: RemoteClient[] = [];
   const deadlines: Deadline[] = [];
   afterEach(async () => {
     for (const deadline of deadlines.splice(0)) deadline.release();
     await Promise.all(opened.splice(0).map((client) => client.close()));
   });
 
-  function makeClient(options: Partial<OpenAiCompatibleOptions> = {}, origin = server.origin) {
-    const client = new OpenAiCompatibleClient({
-      path: '/v1/chat/completions',
-      displayUrl: `${origin}/v1/chat/completions`,
-      authorization: `Bearer ${KEY}`,
+  function makeClient(options: Partial<RemoteClientOptions> = {}, origin = server.origin) {
+    const client = new RemoteClient({
+      judging: {
+        path: '/v1/chat/completions',
+        displayUrl: `${origin}/v1/chat/completions`,
+        headers: { authorization: `Bearer ${KEY}` },
+      },
       transport: makeTransport(origin),
       limiter: new Limiter(64, 1000),
       retry: { attempts: 3, baseMs: 10, maxMs: 40, minGapMs: 5 },

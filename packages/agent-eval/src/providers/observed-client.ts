@@ -1,6 +1,6 @@
 import type { Deadline } from '../core/deadline.js';
 import type { Observer } from '../core/observer.js';
-import type { ModelClient, ModelReply, ModelRequest } from './types.js';
+import type { ChatReply, ChatRequest, ModelClient, ModelReply, ModelRequest } from './types.js';
 
 /** A client whose calls somebody looks at. */
 export class ObservedClient implements ModelClient {
@@ -14,6 +14,10 @@ export class ObservedClient implements ModelClient {
 
   complete(request: ModelRequest, deadline: Deadline): Promise<ModelReply> {
     return this.#observer.reply(request.model, () => this.#client.complete(request, deadline));
+  }
+
+  chat(request: ChatRequest, deadline: Deadline): Promise<ChatReply> {
+    return this.#observer.reply(request.model, () => this.#client.chat(request, deadline));
   }
 
   close(): Promise<void> {

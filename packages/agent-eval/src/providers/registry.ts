@@ -3,9 +3,11 @@ import type { DialectName } from '../core/dialect-name.js';
 import { sha256Hex } from '../core/hash.js';
 import { displayUrl, redactor } from '../core/redact.js';
 import { DEFAULT_RETRY } from '../core/retry.js';
+import type { Dialect } from './dialect.js';
+import { MODEL_PLACE } from './endpoint-calls.js';
 import { Limiter } from './limiter.js';
 import { loadDialect } from './native/load.js';
-import { MODEL_PLACE, OpenAiCompatibleClient } from './openai-compatible.js';
+import { type Address, RemoteClient } from './remote-client.js';
 import type { HttpTransport, ModelClient, TokenUsage } from './types.js';
 
 /** A remote endpoint, resolved: where it is and what opens it. */
@@ -98,15 +100,10 @@ export class ProviderRegistry {
   async #create(endpoint: Endpoint): Promise<ModelClient> {
     const { attempts, concurrency, queueLimit, createTransport, clock, random } = this.#options;
     const dialect = await loadDialect(endpoint.dialect ?? 'openai-chat');
-    const path = `${endpoint.path}${dialect.operation(endpoint.path)}${endpoint.query}`;
-    // A URL would escape what stands for the model.
-    const shown = displayUrl(`${endpoint.origin}${path.replace(MODEL_PLACE, '~model~')}`);
-    return new OpenAiCompatibleClient({
+    return new RemoteClient({
       dialect,
-      path,
-      displayUrl: shown.replace('~model~', MODEL_PLACE),
-      authorization: authorization(endpoint),
-      headers: dialect.headers(endpoint.apiKey),
+      judging: addressOf(endpoint, dialect),
+      chatting: dialect.chat && addressOf(endpoint, dialect.chat),
       transport: await createTransport(endpoint, Math.ceil(concurrency * SPARE)),
       limiter: new Limiter(concurrency, queueLimit, clock),
       retry: { ...DEFAULT_RETRY, attempts },
@@ -118,6 +115,21 @@ export class ProviderRegistry {
       prices: this.#options.pricesAt?.(endpoint.origin) ?? null,
     });
   }
+}
+
+function addressOf(
+  endpoint: Endpoint,
+  { operation, headers }: Pick<Dialect, 'operation' | 'headers'>,
+): Address {
+  const path = `${endpoint.path}${operation(endpoint.path)}${endpoint.query}`;
+  // A URL would escape what stands for the model.
+  const shown = displayUrl(`${endpoint.origin}${path.replace(MODEL_PLACE, '~model~')}`);
+  const basic = authorization(endpoint);
+  return {
+    path,
+    displayUrl: shown.replace('~model~', MODEL_PLACE),
+    headers: { ...(basic !== null && { authorization: basic }), ...headers(endpoint.apiKey) },
+  };
 }
 
 export const SECRET_PARAMETER = /key|token|secret|sig|pass/i;

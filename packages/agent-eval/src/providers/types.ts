@@ -2,19 +2,48 @@ import type { Cancellation } from '../core/cancel.js';
 import type { Deadline } from '../core/deadline.js';
 import type { EncodedText } from '../core/encoded-text.js';
 
-export interface ModelRequest {
+/** What every request says of the model and of its sampling. */
+export interface Sampled {
   model: string;
+  temperature?: number | undefined;
+  seed?: number | undefined;
+  maxTokens?: number | undefined;
+  /** Asks for the log probabilities of so many of the likeliest tokens at each place, 1 to 20. */
+  topLogprobs?: number | undefined;
+}
+
+/** A turn of a conversation, as the wire of chat completions has it. */
+export interface ChatRequest extends Sampled {
+  /** Messages, tools and whatever else is passed on as it is. */
+  passed: Record<string, unknown>;
+}
+
+export interface ChatReply {
+  id: string;
+  created: number;
+  message: ChatMessage;
+  finishReason: string | null;
+  model: string;
+  usage: TokenUsage | null;
+  /** In US dollars; null when the price or the usage is unknown. */
+  costUsd: number | null;
+  droppedParams: string[];
+  attempts: number;
+}
+
+export interface ChatMessage {
+  content: string | null;
+  refusal: string | null;
+  toolCalls: { id: string; name: string; arguments: string }[];
+}
+
+export interface ModelRequest extends Sampled {
   system: EncodedText;
   user: string;
   /** Earlier replies of this judgement and what was asked after each, oldest first. */
   followUps?: readonly { reply: string; ask: string }[] | undefined;
   /** JSON Schema, as JSON text, that the reply must match. */
   schema: { name: string; json: string };
-  temperature?: number | undefined;
-  seed?: number | undefined;
-  maxTokens?: number | undefined;
-  /** Asks for the log probabilities of so many of the likeliest tokens at each place, 1 to 20. */
-  topLogprobs?: number | undefined;
 }
 
 /** How a reply was asked for, from the strictest to the loosest. */
@@ -66,6 +95,7 @@ export interface ModelClient {
   /** Calls in flight, and calls that wait for a place. */
   readonly load?: { running: number; waiting: number };
   complete(request: ModelRequest, deadline: Deadline): Promise<ModelReply>;
+  chat(request: ChatRequest, deadline: Deadline): Promise<ChatReply>;
   close(): Promise<void>;
 }
 

@@ -500,6 +500,253 @@ BatchOutcome = BatchScored | BatchUnscored
 """What became of one line of a batch; every line has exactly one."""
 
 
+class ChatFunctionCall(WireModel):
+    """A function that the model calls."""
+
+    name: str
+    """Name of the function."""
+
+    arguments: str
+    """Its arguments, as the JSON text that the model wrote."""
+
+
+class ChatToolCall(WireModel):
+    """A tool that the model calls."""
+
+    id: str
+    """Id that the answer of the tool refers to."""
+
+    type: Literal["function"]
+    """Kind of tool."""
+
+    function: ChatFunctionCall
+
+
+class ChatAnswerMessage(WireModel):
+    """What the model says."""
+
+    role: Literal["assistant"]
+    """Who speaks."""
+
+    content: str | None
+    """The text; null where there is none."""
+
+    refusal: str | None
+    """Why the model declined, where it did."""
+
+    tool_calls: list[ChatToolCall] | None = Field(default=None, alias="tool_calls")
+    """The tools it calls."""
+
+
+class ChatTextPart(RequestModel):
+    """A part of a message that is text."""
+
+    type: Literal["text"]
+    """Kind of part."""
+
+    text: Text
+    """The text."""
+
+
+class ChatImagePart(RequestModel):
+    """A part of a message that is an image, for models that take them."""
+
+    type: Literal["image_url"]
+    """Kind of part."""
+
+    image_url: JsonObject = Field(alias="image_url")
+    """Where the image is: `url` (a data URL works too), and `detail`."""
+
+
+class ChatAssistantMessage(RequestModel):
+    """What the model said earlier."""
+
+    role: Literal["assistant"]
+    """Who speaks."""
+
+    content: Text | Annotated[list[ChatTextPart | ChatImagePart], Field(min_length=1)] | None = None
+    """What it said; null where it only called tools."""
+
+    refusal: Text | None = None
+    """Why it declined."""
+
+    tool_calls: list[ChatToolCall] | None = Field(default=None, alias="tool_calls")
+    """The tools it called."""
+
+    name: Text | None = None
+    """Name of the speaker."""
+
+
+class ChatChoice(WireModel):
+    """An answer."""
+
+    index: int
+    """Place among the answers: 0."""
+
+    message: ChatAnswerMessage
+
+    finish_reason: str | None = Field(alias="finish_reason")
+    """Why it ended, such as "stop", "length" or "tool_calls"."""
+
+
+class ChatSystemMessage(RequestModel):
+    """Instructions."""
+
+    role: Literal["system", "developer"]
+    """Who speaks."""
+
+    content: Text | Annotated[list[ChatTextPart | ChatImagePart], Field(min_length=1)]
+    """What is said, as a text or in parts."""
+
+    name: Text | None = None
+    """Name of the speaker."""
+
+
+class ChatUserMessage(RequestModel):
+    """What the user says."""
+
+    role: Literal["user"]
+    """Who speaks."""
+
+    content: Text | Annotated[list[ChatTextPart | ChatImagePart], Field(min_length=1)]
+    """What is said, as a text or in parts."""
+
+    name: Text | None = None
+    """Name of the speaker."""
+
+
+class ChatToolMessage(RequestModel):
+    """What a tool answered."""
+
+    role: Literal["tool"]
+    """Who speaks."""
+
+    tool_call_id: Annotated[Text, Field(min_length=1)] = Field(alias="tool_call_id")
+    """Id of the call that this answers."""
+
+    content: Text | Annotated[list[ChatTextPart | ChatImagePart], Field(min_length=1)]
+    """What is said, as a text or in parts."""
+
+
+ChatMessage = ChatSystemMessage | ChatUserMessage | ChatAssistantMessage | ChatToolMessage
+"""One message of a conversation."""
+
+
+class ChatTool(RequestModel):
+    """A tool that the model may call."""
+
+    type: Literal["function"]
+    """Kind of tool."""
+
+    function: JsonObject
+    """The function: `name`, `description`, `parameters` as JSON Schema, `strict`."""
+
+
+class ChatRequest(RequestModel):
+    """A turn of a conversation, in the shape of chat completions."""
+
+    messages: Annotated[list[ChatMessage], Field(min_length=1)]
+    """The conversation so far."""
+
+    model: Annotated[Text, Field(min_length=1)] | None = None
+    """Model to ask instead of the configured one."""
+
+    tools: list[ChatTool] | None = None
+    """Tools that the model may call."""
+
+    tool_choice: Literal["none", "auto", "required"] | JsonObject | None = Field(
+        default=None, alias="tool_choice"
+    )
+    """"none", "auto", "required", or the one function to call."""
+
+    parallel_tool_calls: Boolean | None = Field(default=None, alias="parallel_tool_calls")
+    """Whether the model may call several tools at once."""
+
+    response_format: JsonObject | None = Field(default=None, alias="response_format")
+    """The form of the answer: `{"type": "json_object"}` or `{"type": "json_schema", …}`."""
+
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    """Sampling temperature."""
+
+    top_p: Annotated[Number, Field(ge=0, le=1)] | None = Field(default=None, alias="top_p")
+    """Share of the probability that is sampled from."""
+
+    max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = Field(
+        default=None, alias="max_tokens"
+    )
+    """Limit on the tokens of the answer."""
+
+    max_completion_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = Field(
+        default=None, alias="max_completion_tokens"
+    )
+    """The same, by its newer name."""
+
+    stop: Text | list[Text] | None = None
+    """Texts at which the answer ends."""
+
+    seed: Integer | None = None
+    """Sampling seed, for endpoints that take one."""
+
+    n: Literal[1] | None = None
+    """One answer is given."""
+
+    stream: Literal[False] | None = None
+    """Answers are not streamed."""
+
+    timeout_ms: Annotated[Integer, Field(ge=1, le=86400000)] | None = None
+    """Deadline of the whole judgement in milliseconds; default 180000."""
+
+    provider: ProviderChoice | None = None
+    """The model endpoint for this request alone."""
+
+
+class ChatUsage(WireModel):
+    """Tokens, by their names in chat completions."""
+
+    prompt_tokens: Annotated[int, Field(ge=0)] = Field(alias="prompt_tokens")
+    """Tokens sent."""
+
+    completion_tokens: Annotated[int, Field(ge=0)] = Field(alias="completion_tokens")
+    """Tokens received."""
+
+    total_tokens: Annotated[int, Field(ge=0)] = Field(alias="total_tokens")
+    """Both."""
+
+
+class ChatResult(WireModel):
+    """A turn of the model, in the shape of chat completions."""
+
+    id: str
+    """Id of the answer, as the provider gave it."""
+
+    object: Literal["chat.completion"]
+    """Kind of object."""
+
+    created: Annotated[int, Field(ge=0)]
+    """When, in Unix seconds."""
+
+    model: str
+    """Model as reported by the provider."""
+
+    choices: list[ChatChoice]
+    """The answer, in a list of one."""
+
+    usage: ChatUsage | None
+    """Tokens; null when the provider did not report them."""
+
+    cost_usd: Annotated[float, Field(ge=0)] | None
+    """Cost in US dollars; null when the price or the usage is unknown."""
+
+    attempts: Annotated[int, Field(ge=0)]
+    """Requests sent to the provider."""
+
+    dropped_params: list[str]
+    """Parameters the endpoint refused."""
+
+    duration_ms: Annotated[int, Field(ge=0)]
+    """Duration of this call in milliseconds."""
+
+
 class CompareByName(RequestModel):
     """Compare by a rubric that the engine knows by name."""
 

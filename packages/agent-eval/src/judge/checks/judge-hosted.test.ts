@@ -9,7 +9,7 @@ import { systemClock, systemRandom } from '../../core/clock.js';
 import { startDeadline } from '../../core/deadline.js';
 import { DEFAULT_RETRY } from '../../core/retry.js';
 import { Limiter } from '../../providers/limiter.js';
-import { OpenAiCompatibleClient } from '../../providers/openai-compatible.js';
+import { RemoteClient } from '../../providers/remote-client.js';
 import { undiciTransport } from '../../providers/transport-undici.js';
 import type { ModelClient } from '../../providers/types.js';
 import type { Judgement, JudgeOptions } from '../judge.js';
@@ -46,10 +46,12 @@ let server: ModelServer;
 let client: ModelClient;
 beforeAll(async () => {
   server = await startModelServer();
-  client = new OpenAiCompatibleClient({
-    path: '/v1/chat/completions',
-    displayUrl: `${server.url}/chat/completions`,
-    authorization: null,
+  client = new RemoteClient({
+    judging: {
+      path: '/v1/chat/completions',
+      displayUrl: `${server.url}/chat/completions`,
+      headers: {},
+    },
     transport: undiciTransport({ origin: server.origin, connections: 4, proxy: null }),
     limiter: new Limiter(4, 10, systemClock),
     retry: { ...DEFAULT_RETRY, attempts: 1 },

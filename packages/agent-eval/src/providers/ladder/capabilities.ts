@@ -1,6 +1,6 @@
 import { type Cancellation, Stopped } from '../../core/cancel.js';
 import type { Clock } from '../../core/clock.js';
-import type { ModelRequest, ReplyMode } from '../types.js';
+import type { ReplyMode, Sampled } from '../types.js';
 import { FULL_SHAPE, type RequestShape } from './chat-body.js';
 import type { Feature, Refusal } from './refused-feature.js';
 
@@ -53,7 +53,7 @@ export class CapabilityMemory {
   }
 
   /** Begins a call. */
-  probe(request: ModelRequest): Probe {
+  probe(request: Sampled): Probe {
     return new Probe(this.#clock, this.#ladder, this.#knowledge(request.model), request);
   }
 
@@ -84,7 +84,7 @@ export class Probe {
   /** What this call has seen refused: it asks for none of it twice, so it ends. */
   #refused: Set<string> | null = null;
 
-  constructor(clock: Clock, ladder: Ladder, knowledge: Knowledge, request: ModelRequest) {
+  constructor(clock: Clock, ladder: Ladder, knowledge: Knowledge, request: Sampled) {
     this.#clock = clock;
     this.#ladder = ladder;
     this.#knowledge = knowledge;
@@ -183,8 +183,8 @@ function wake(known: Knowledge): void {
   for (const news of [...known.held]) news();
 }
 
-function featuresOf(request: ModelRequest): number {
-  let features: number = BIT.mode;
+function featuresOf(request: Sampled): number {
+  let features: number = 'schema' in request ? BIT.mode : 0;
   if (request.temperature !== undefined) features |= BIT.temperature;
   if (request.maxTokens !== undefined) features |= BIT.maxTokens;
   if (request.seed !== undefined) features |= BIT.seed;

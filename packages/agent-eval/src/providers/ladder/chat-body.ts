@@ -1,4 +1,4 @@
-import type { ModelRequest, ReplyMode } from '../types.js';
+import type { ModelRequest, ReplyMode, Sampled } from '../types.js';
 
 /** What of a request is sent, and how: learned from what the endpoint has refused. */
 export interface RequestShape {
@@ -23,9 +23,14 @@ export const NO_REPLY = '(no answer)';
 
 /** Builds the body from parts that are JSON already; absent parameters are left out, never null. */
 export function requestBody(request: ModelRequest, shape: RequestShape): string {
+  const body = `{"model":${JSON.stringify(request.model)},"messages":${chatMessages(request, shape.mode)}`;
+  return `${body}${replyFormat(request, shape.mode)}${samplingJson(request, shape)}}`;
+}
+
+/** The members that say how to sample, each after a comma, as far as the endpoint takes them. */
+export function samplingJson(request: Sampled, shape: RequestShape): string {
   const { temperature, seed, maxTokens, topLogprobs } = request;
-  let body = `{"model":${JSON.stringify(request.model)},"messages":${chatMessages(request, shape.mode)}`;
-  body += replyFormat(request, shape.mode);
+  let body = '';
   if (temperature !== undefined && shape.temperature) body += `,"temperature":${temperature}`;
   if (seed !== undefined && shape.seed) body += `,"seed":${seed}`;
   if (maxTokens !== undefined && shape.maxTokens !== null) {
@@ -34,11 +39,11 @@ export function requestBody(request: ModelRequest, shape: RequestShape): string 
   if (topLogprobs !== undefined && shape.logprobs) {
     body += `,"logprobs":true,"top_logprobs":${topLogprobs}`;
   }
-  return `${body}}`;
+  return body;
 }
 
 /** Names of the parameters that were asked for and not sent under that name. */
-export function droppedParams(request: ModelRequest, shape: RequestShape): string[] {
+export function droppedParams(request: Sampled, shape: RequestShape): string[] {
   const dropped: string[] = [];
   if (request.temperature !== undefined && !shape.temperature) dropped.push('temperature');
   if (request.maxTokens !== undefined && shape.maxTokens !== 'max_tokens') {

@@ -9,7 +9,7 @@ import { systemClock } from '../../core/clock.js';
 import { type Deadline, startDeadline } from '../../core/deadline.js';
 import { encodeText } from '../../core/encoded-text.js';
 import { Limiter } from '../limiter.js';
-import { OpenAiCompatibleClient } from '../openai-compatible.js';
+import { RemoteClient } from '../remote-client.js';
 import { undiciTransport } from '../transport-undici.js';
 import type { ModelReply, ModelRequest } from '../types.js';
 
@@ -26,7 +26,7 @@ const REQUEST: ModelRequest = {
 };
 
 let server: ModelServer;
-const opened: OpenAiCompatibleClient[] = [];
+const opened: RemoteClient[] = [];
 const deadlines: Deadline[] = [];
 beforeAll(async () => {
   server = await startModelServer();
@@ -38,11 +38,13 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((client) => client.close()));
 });
 
-function makeClient(attempts = 4): OpenAiCompatibleClient {
-  const client = new OpenAiCompatibleClient({
-    path: '/v1/chat/completions',
-    displayUrl: `${server.origin}/v1/chat/completions`,
-    authorization: null,
+function makeClient(attempts = 4): RemoteClient {
+  const client = new RemoteClient({
+    judging: {
+      path: '/v1/chat/completions',
+      displayUrl: `${server.origin}/v1/chat/completions`,
+      headers: {},
+    },
     transport: undiciTransport({ origin: server.origin, connections: 64, proxy: null }),
     limiter: new Limiter(64, 1000),
     retry: { attempts, baseMs: 10, maxMs: 40, minGapMs: 5 },
@@ -60,10 +62,10 @@ function within(ms = 20_000): Deadline {
   return deadline;
 }
 
-const ask = (client: OpenAiCompatibleClient, more: Partial<ModelRequest> = {}) =>
+const ask = (client: RemoteClient, more: Partial<ModelRequest> = {}) =>
   client.complete({ ...REQUEST, ...more }, within());
 
-async function failure(client: OpenAiCompatibleClient): Promise<AgentEvalError> {
+async function failure(client: RemoteClient): Promise<AgentEvalError> {
   return await ask(client).then(
     () => expect.unreachable('the call must fail'),
     (error) => error,

@@ -1,5 +1,5 @@
 import { errorFields } from '../answers/error-body.js';
-import type { ModelRequest, ReplyMode } from '../types.js';
+import type { ReplyMode, Sampled } from '../types.js';
 import type { RequestShape } from './chat-body.js';
 
 export type Feature = 'mode' | 'temperature' | 'seed' | 'logprobs' | 'maxTokens';
@@ -50,7 +50,7 @@ const SEARCHED = 2000;
 export function refusedFeature(
   status: number,
   body: string,
-  request: ModelRequest,
+  request: Sampled,
   shape: RequestShape,
   names: FeatureNames = CHAT_NAMES,
 ): Refusal | undefined {
@@ -70,7 +70,7 @@ export function refusedFeature(
 }
 
 function sentFeatures(
-  request: ModelRequest,
+  request: Sampled,
   shape: RequestShape,
   names: FeatureNames,
 ): [Feature, RegExp][] {
@@ -83,7 +83,7 @@ function sentFeatures(
   }
   if (request.seed !== undefined && shape.seed) sent.push(['seed', names.seed]);
   if (request.topLogprobs !== undefined && shape.logprobs) sent.push(['logprobs', names.logprobs]);
-  const mode = names.mode[shape.mode];
+  const mode = 'schema' in request ? names.mode[shape.mode] : null;
   if (mode !== null) sent.push(['mode', mode]);
   return sent;
 }

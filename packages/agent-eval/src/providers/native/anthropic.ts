@@ -1,6 +1,6 @@
 import { array, count, record, stringOr } from '../answers/fields.js';
 import { type CompletionRead, readAnswer } from '../completion.js';
-import type { Dialect } from '../dialect.js';
+import { bearer, type Dialect } from '../dialect.js';
 import { NO_REPLY, type RequestShape, systemJson } from '../ladder/chat-body.js';
 import type { ModelRequest, ReplyMode, TokenUsage } from '../types.js';
 import { schemaWithout } from './schema.js';
@@ -41,6 +41,8 @@ export const ANTHROPIC: Dialect = {
     seed: /\bseed\b/i,
     logprobs: /\blog_?probs\b/i,
   },
+  // Its own chat completions, which take tools too.
+  chat: { operation: () => '/chat/completions', headers: bearer },
   body,
   read: (answer) => readAnswer(answer, readMessage),
 };

@@ -2,13 +2,14 @@ import { parseJson } from '../../core/json.js';
 import { member, textOf } from '../answers/error-body.js';
 import { array, count, record, stringOr } from '../answers/fields.js';
 import { type CompletionRead, readAnswer } from '../completion.js';
-import type { Dialect } from '../dialect.js';
+import { bearer, type Dialect } from '../dialect.js';
 import { NO_REPLY, type RequestShape, systemJson } from '../ladder/chat-body.js';
 import type { ModelRequest, ReplyMode, TokenPlace, TokenUsage } from '../types.js';
 
 /** Gemini's generateContent. */
 export const GEMINI: Dialect = {
   operation: () => '/models/{model}:generateContent',
+  chat: { operation: () => '/openai/chat/completions', headers: bearer },
   pathName: (model) => encodeURIComponent(model.replace(/^models\//, '')),
   headers: (apiKey): Record<string, string> =>
     apiKey === null ? {} : { 'x-goog-api-key': apiKey },

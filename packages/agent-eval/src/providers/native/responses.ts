@@ -8,6 +8,7 @@ import type { ModelRequest, ReplyMode, TokenUsage } from '../types.js';
 /** OpenAI's responses: the only way to some of its models. */
 export const OPENAI_RESPONSES: Dialect = {
   operation: () => '/responses',
+  chat: { operation: () => '/chat/completions', headers: bearer },
   headers: bearer,
   ladder: {
     start: {

@@ -13,7 +13,7 @@ import { redactor } from '../core/redact.js';
 import type { RetryPolicy } from '../core/retry.js';
 import { Limiter } from './limiter.js';
 import { library } from './node-http.js';
-import { OpenAiCompatibleClient } from './openai-compatible.js';
+import { RemoteClient } from './remote-client.js';
 import { nodeTransport } from './transport-node.js';
 import { undiciTransport } from './transport-undici.js';
 import type { HttpTransport, ModelReply, ModelRequest } from './types.js';
@@ -55,10 +55,12 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
 
   function makeClient(options: Partial<RetryPolicy> & { origin?: string; concurrency?: number }) {
     const { origin = server.origin, concurrency = 64, ...retry } = options;
-    const client = new OpenAiCompatibleClient({
-      path: '/v1/chat/completions',
-      displayUrl: `${origin}/v1/chat/completions`,
-      authorization: `Bearer ${KEY}`,
+    const client = new RemoteClient({
+      judging: {
+        path: '/v1/chat/completions',
+        displayUrl: `${origin}/v1/chat/completions`,
+        headers: { authorization: `Bearer ${KEY}` },
+      },
       transport: makeTransport(origin, concurrency),
       limiter: new Limiter(concurrency, 1000),
       retry: { ...QUICK, ...retry },
@@ -325,7 +327,7 @@ describe.each(TRANSPORTS)('over %s', (_name, makeTransport) => {
     });
 
     async function stopped(
-      client: OpenAiCompatibleClient,
+      client: RemoteClient,
       deadline: Deadline,
       why: 'timeout' | 'cancelled',
     ): Promise<void> {
