@@ -2,12 +2,13 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 import httpx
-from engine import ROOT, Server
+from engine import Server
 from model_server import ModelServer
 
-PAGE = ROOT / "tests" / "e2e" / "foreign_page.mjs"
+PAGE = Path(__file__).with_name("foreign_page.mjs")
 
 
 def test_a_foreign_page_reaches_nothing(server: Server, model_server: ModelServer) -> None:

@@ -1,5 +1,5 @@
 // Pages of other origins in a real browser try to reach a server.
-// usage: node tests/e2e/foreign_page.mjs SERVER_URL; prints what each attempt came to, as JSON.
+// usage: node tests/e2e/hostile/foreign_page.mjs SERVER_URL; prints what each attempt came to, as JSON.
 import { createServer } from 'node:http';
 import chromium from '@sparticuz/chromium';
 import { chromium as playwright } from 'playwright-core';
