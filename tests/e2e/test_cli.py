@@ -390,3 +390,26 @@ def test_a_wrong_debug_variable_is_one_line(engine_env: Env) -> None:
     done = run("judge", "--rubric", "anti-slop", env=env, stdin="x")
     assert done.code == 2
     assert len(done.err.splitlines()) == 1
+
+
+def test_doctor_tells_what_the_endpoint_takes_and_costs(
+    engine_env: Env, model_server: ModelServer, tmp_path: Path
+) -> None:
+    assert "--probe makes one small judgement" in run("doctor", env=engine_env).out
+    assert model_server.stats()["calls"] == 1
+    refuses = {"error": {"message": "Unsupported parameter: 'seed'"}}
+    model_server.script(
+        [
+            {"match": {"path": "/models"}, "reply": {"json": {"data": []}}},
+            {"status": 400, "reply": {"json": refuses}},
+        ]
+    )
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"fake-model": {"input": 2, "output": 8}}))
+    done = run("doctor", "--probe", "--prices", str(prices), env=engine_env)
+    assert "json_schema, not seed; 2 requests" in done.out
+    assert "fake-model: $2 in, $2 cached, $8 out for a million tokens" in done.out
+    model_server.script([], default={"reply": {"content": "I like it."}})
+    broken = run("doctor", "--probe", env=engine_env)
+    assert (broken.code, "judge_malformed" in broken.out) == (1, True)
+    assert "fake-model: unknown" in broken.out

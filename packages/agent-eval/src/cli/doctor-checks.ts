@@ -11,8 +11,13 @@ import { findRuntime } from '../models/runtime.js';
 import { cacheChecks } from './doctor-cache.js';
 import type { DoctorCheck } from './doctor-check.js';
 import { endpointCheck } from './doctor-endpoint.js';
+import { ladderCheck, priceCheck } from './doctor-model.js';
 
-export async function runChecks(env: Environment, resolved: Resolved): Promise<DoctorCheck[]> {
+export async function runChecks(
+  env: Environment,
+  resolved: Resolved,
+  probe: boolean,
+): Promise<DoctorCheck[]> {
   const chosen = chosenRoute(env, resolved);
   return [
     nodeCheck(),
@@ -22,7 +27,9 @@ export async function runChecks(env: Environment, resolved: Resolved): Promise<D
       found: `${VERSION_INFO.version}, wire ${VERSION_INFO.wireVersion}`,
     },
     clientCheck(env),
-    ...(chosen.kind === 'none' ? [chosen.check] : await routeChecks(chosen.route, env)),
+    ...(chosen.kind === 'none'
+      ? [chosen.check]
+      : await routeChecks(chosen.route, env, resolved, probe)),
     ...(await localChecks(env, resolved, chosen)),
     ...(await cacheChecks(resolved.settings)),
   ];
@@ -68,7 +75,12 @@ function clientCheck(env: Environment): DoctorCheck {
   };
 }
 
-async function routeChecks(chosen: Route, env: Environment): Promise<DoctorCheck[]> {
+async function routeChecks(
+  chosen: Route,
+  env: Environment,
+  resolved: Resolved,
+  probe: boolean,
+): Promise<DoctorCheck[]> {
   if (chosen.kind === 'local')
     return [{ name: 'model', state: 'ok', found: `local/${chosen.model}` }];
   const key: DoctorCheck =
@@ -79,6 +91,8 @@ async function routeChecks(chosen: Route, env: Environment): Promise<DoctorCheck
     { name: 'model', state: 'ok', found: chosen.model },
     key,
     await endpointCheck(chosen, env),
+    await ladderCheck(env, resolved, probe),
+    await priceCheck(chosen, resolved),
   ];
 }
 

@@ -93,7 +93,7 @@ export async function composeEngine(options: ComposeOptions): Promise<Engine> {
   };
 }
 
-async function pricesOf(file: string | null): Promise<Prices> {
+export async function pricesOf(file: string | null): Promise<Prices> {
   if (file === null) return new Prices();
   const text = await readFile(file, 'utf8').catch(() => {
     throw validationError('The price file', [

@@ -12,12 +12,14 @@ export function addDoctorCommand(program: Command, { output, finish }: CommandCo
   const doctor = program
     .command('doctor')
     .description('check what a judgement needs, and say how to mend what is missing')
+    .option('--probe', 'make one small judgement, to see what the endpoint takes')
     .option('--json', 'print JSON');
   addTableOptions(doctor, 'doctor').action(async () => {
     const env = processEnvironment();
     const resolved = resolveSettings(env, tableArguments(doctor, 'doctor'));
-    const checks = await runChecks(env, resolved);
-    if (doctor.opts().json === true) output.json({ checks });
+    const { probe, json } = doctor.opts();
+    const checks = await runChecks(env, resolved, probe === true);
+    if (json === true) output.json({ checks });
     else {
       const rows = checks.map(({ name, state, found }) => [MARKS[state], name, printable(found)]);
       const lines = table(rows);
