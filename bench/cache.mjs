@@ -1,9 +1,11 @@
-// What a hit in the verdict cache costs inside the engine: node bench/cache.mjs (after a build).
+// What a hit in the verdict cache costs inside the engine, after a build.
+// usage: node bench/cache.mjs [--json]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAgentEval } from '../packages/agent-eval/dist/index.js';
+import { printRows, row } from './processes.mjs';
 
 const VERDICTS = 2_000;
 const HITS = 10_000;
@@ -39,8 +41,14 @@ for (let i = 0; i < HITS; i += 1) {
 }
 if (calls !== VERDICTS) throw new Error(`${calls} calls for ${VERDICTS} texts`);
 times.sort((a, b) => a - b);
-const at = (part) => times[Math.floor(part * HITS)].toFixed(3);
-console.log(`cache hit in the engine: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (goal 0.5)`);
+const at = (part) => times[Math.floor(part * HITS)];
+printRows(
+  [
+    row('a verdict from the cache, in the engine, p50', at(0.5), 'ms', { atMost: 0.5 }),
+    row('… p99', at(0.99), 'ms'),
+  ],
+  process.argv.includes('--json'),
+);
 await engine.close();
 server.close();
 await rm(folder, { recursive: true });

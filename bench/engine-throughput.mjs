@@ -55,7 +55,7 @@ try {
   const of = (field) => median(pairs.map((pair) => pair[field]));
   printRows(
     [
-      row('judgements a second, 64 in flight', of('perSecond'), '/s', { atLeast: 3000 }),
+      row('judgements a second, 64 in flight', of('perSecond'), '/s', { atLeast: 4000 }),
       row('engine CPU of a judgement', of('engineCpu'), 'ms'),
       row('… in bare undici calls', of('ratio'), 'times', { atMost: 5 }),
     ],

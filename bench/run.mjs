@@ -23,6 +23,8 @@ const QUICK = {
   'cold-start.mjs': ['--runs', '5'],
   'memory.mjs': ['--calls', '1000'],
   'import_cost.py': ['--runs', '5'],
+  'cache.mjs': [],
+  'peers.mjs': ['--calls', '500', '--only', 'ours'],
 };
 
 function run(script, ...args) {
@@ -52,6 +54,9 @@ const rows = [
   ...nodes.flatMap((node) => run('cold-start.mjs', '--node', node)),
   ...nodes.flatMap((node) => run('memory.mjs', '--node', node)),
   ...run('import_cost.py'),
+  ...run('cache.mjs'),
+  ...run('peers.mjs', '--only', 'ours', '--delay-ms', '0', '--calls', '20000'),
+  ...run('peers.mjs'),
 ];
 console.log(`${table(rows)}\n`);
 console.log(
