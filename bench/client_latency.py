@@ -35,7 +35,7 @@ TEXT = (
     "worker that restarts no longer forgets it; the nightly import of 12 March went from 31 lost "
     "rows to none."
 )
-GOALS_MS = {"HTTP": 2, "stdio": 1}
+GOALS_MS = {"HTTP": 1.2, "stdio": 0.8}
 
 
 def clean_environment(provider_url: str) -> dict[str, str]:
