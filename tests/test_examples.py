@@ -30,6 +30,8 @@ PYTHON = {
     "inline_rubric.py": ["0.80 by commit-message@sha256-rfc8785:"],
     "async_many.py": ["mean 0.800 over 20 texts", "0 unscored"],
     "judge_many.py": ["mean 0.800 over 150 texts", "{'budget_exceeded': 50}"],
+    "compare.py": ["a tie", "3 comparisons, agreement of both orders: 0.0"],
+    "panel.py": ["fake-model 0.80", "pooled 0.80, stdev 0.0, agreement 1.0"],
     "demo.py": ["good      0.80", "Judged by fake-model", "AGENT_EVAL_LLM_MODEL"],
 }
 

@@ -1,5 +1,8 @@
 export {
   AgentEvalError,
+  type ChatRequest,
+  type ChatResult,
+  type CompareResult,
   type ErrorCode,
   type FailureMode,
   type JudgeResult,
@@ -16,6 +19,7 @@ export {
 export {
   type AgentEval,
   type CallOptions,
+  type CompareInput,
   createAgentEval,
   type EngineOptions,
   type JudgeInput,

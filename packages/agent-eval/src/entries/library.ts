@@ -1,4 +1,8 @@
 import type {
+  ChatRequest,
+  ChatResult,
+  CompareRequest,
+  CompareResult,
   JudgeRequest,
   JudgeResult,
   RubricDetail,
@@ -12,9 +16,11 @@ import { type Arguments, resolveSettings } from '../config/resolve.js';
 import { cancellationOf } from '../core/cancel.js';
 import { composeEngine } from './compose.js';
 
+type ByRubric = { rubricName: string } | { rubric: RubricInput };
+
 /** A request as a program may write it: what has a default may be left out. */
-export type JudgeInput = Omit<JudgeRequest, 'rubric' | 'rubricName'> &
-  ({ rubricName: string } | { rubric: RubricInput });
+export type JudgeInput = Omit<JudgeRequest, 'rubric' | 'rubricName'> & ByRubric;
+export type CompareInput = Omit<CompareRequest, 'rubric' | 'rubricName'> & ByRubric;
 
 export interface EngineOptions {
   /** Settings by name, before the environment and the defaults; see `agent-eval config`. */
@@ -32,6 +38,10 @@ export interface CallOptions {
 export interface AgentEval {
   /** Judges a text. Rejects with `AgentEvalError`; a failed judge is never a score. */
   judge(request: JudgeInput, options?: CallOptions): Promise<JudgeResult>;
+  /** Tells which of two texts is better, asked in both orders. */
+  compare(request: CompareInput, options?: CallOptions): Promise<CompareResult>;
+  /** Takes a turn of a conversation, tools included, in the shape of chat completions. */
+  chat(request: ChatRequest, options?: CallOptions): Promise<ChatResult>;
   listRubrics(): Promise<RubricList>;
   getRubric(name: string): Promise<RubricDetail>;
   version(): Promise<VersionInfo>;
@@ -51,6 +61,9 @@ export async function createAgentEval(options: EngineOptions = {}): Promise<Agen
     });
   return {
     judge: (request, { signal } = {}) => call('judge', request, signal) as Promise<JudgeResult>,
+    compare: (request, { signal } = {}) =>
+      call('compare', request, signal) as Promise<CompareResult>,
+    chat: (request, { signal } = {}) => call('chat', request, signal) as Promise<ChatResult>,
     listRubrics: () => call('listRubrics', {}) as Promise<RubricList>,
     getRubric: (name) => call('getRubric', { name }) as Promise<RubricDetail>,
     version: () => call('version', {}) as Promise<VersionInfo>,
