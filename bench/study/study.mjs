@@ -24,13 +24,13 @@ const MODES = {
   checks: { local: true, params: {} },
   text: { params: { scoreMode: 'text' } },
   // The slow ones see fewer texts: a reply takes a quarter of a minute.
-  compare: { pairs: true, params: {}, pairsOf: 4 },
+  compare: { pairs: true, params: {}, pairsOf: 3 },
   logprobs: {
     params: { scoreMode: 'logprobs' },
-    rubrics: ['anti-slop', 'helpfulness'],
+    rubrics: ['anti-slop'],
     pairsOf: 4,
   },
-  '3 samples': { params: { samples: 3, seed: 1 }, rubrics: ['anti-slop'], pairsOf: 4 },
+  '3 samples': { params: { samples: 3, seed: 1 }, rubrics: ['anti-slop'], pairsOf: 2 },
 };
 
 const results = existsSync(values.results) ? JSON.parse(readFileSync(values.results, 'utf8')) : {};
@@ -59,7 +59,7 @@ function itemsOf({ pairs, rubrics, pairsOf = Number.POSITIVE_INFINITY }) {
 function paramsOf({ method, rubric, context, content, a, b }, params) {
   const texts = method === 'judge' ? { content } : { a, b };
   const common = { rubricName: rubric, ...texts, ...(context && { context }), ...params };
-  return { maxTokens: 400, timeoutMs: 600_000, ...common };
+  return { maxTokens: 200, timeoutMs: 600_000, ...common };
 }
 
 async function run() {

@@ -248,6 +248,17 @@ def test_a_batch_answers_every_line_in_order(engine_env: Env) -> None:
     assert strict.code == 1
 
 
+def test_thousands_of_calls_under_one_signal_leak_no_listener(
+    engine_env: Env, model_server: ModelServer
+) -> None:
+    env = {**engine_env, "NODE_OPTIONS": "--trace-warnings"}
+    lines = "".join(judge_params(f"Text {i}.") + "\n" for i in range(2_000))
+    done = run("rpc-batch", "judge", env=env, stdin=lines)
+    assert done.err == ""
+    assert done.out.count('{"result":') == 2_000
+    assert model_server.stats()["calls"] == 2_000
+
+
 def test_a_key_never_shows(engine_env: Env, model_server: ModelServer) -> None:
     key = engine_env["AGENT_EVAL_LLM_API_KEY"]
     echo = {"status": 401, "reply": {"json": {"error": {"message": f"Bearer {key} is wrong"}}}}
