@@ -50,3 +50,20 @@ export function report(results) {
   });
   return [head, head.map(() => '---'), ...body].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
+
+export function resultsPage(table, model) {
+  return `# How a small model judges, by mode
+
+Written by \`bench/study/study.mjs --report --write\`. Model: ${model}, at 4 bits, through the built engine. Texts:
+\`texts.mjs\`, pairs on one topic of which one is good and one bad. In "checks" the engine reads probabilities from the
+model itself; every other mode goes through \`local-server.mjs\` as it would to any provider, in replies held to the
+schema.
+
+AUC: the chance that a good text scores above a bad one, a tie counting half; 0.5 is guessing, and below it the
+bad texts score higher. Pairs won: pairs in which the good text scored higher, or won the comparison. Ties: pairs
+in which it did not come out. Flips: comparisons in which the place decided. Seconds on a
+processor of two cores that other programs used too: they say which mode is dearer, not how fast the model is.
+
+${table}
+`;
+}

@@ -1,11 +1,12 @@
 // How well a small local model judges in each mode: labelled texts, the built engine, one model.
 // Needs `agent-eval model fetch qwen2.5-coder-1.5b`. Answers are kept in --results and not asked for again.
-// usage: node bench/study/study.mjs [--results FILE.json] [--threads 2] [--only MODE,…] [--report]
+// usage: node bench/study/study.mjs [--results FILE.json] [--threads 2] [--only MODE;…] [--report] [--write]
+// --report asks nothing and prints the table of what is there; --write puts it into bench/study/results.md.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { cleanEnvironment, ENGINE, pathTo, startProvider } from '../processes.mjs';
-import { report } from './report.mjs';
+import { report, resultsPage } from './report.mjs';
 import { openSession } from './session.mjs';
 import { TEXTS } from './texts.mjs';
 
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     threads: { type: 'string', default: '2' },
     only: { type: 'string' },
     report: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
   },
 });
 
@@ -30,6 +32,7 @@ const MODES = {
     rubrics: ['anti-slop', 'helpfulness'],
     pairsOf: 4,
   },
+  'checks, one reply': { params: { scoreMode: 'checks' }, pairsOf: 4 },
   '3 samples': { params: { samples: 3, seed: 1 }, rubrics: ['anti-slop'], pairsOf: 4 },
 };
 
@@ -82,7 +85,7 @@ async function run() {
   });
   try {
     for (const [name, mode] of Object.entries(MODES)) {
-      if (values.only !== undefined && !values.only.split(',').includes(name)) continue;
+      if (values.only !== undefined && !values.only.split(';').includes(name)) continue;
       results[name] ??= {};
       for (const item of itemsOf(mode)) {
         if (results[name][item.key] !== undefined) continue;
@@ -114,4 +117,6 @@ async function run() {
 }
 
 if (!values.report) await run();
-console.log(report(results));
+const table = report(results);
+console.log(table);
+if (values.write) writeFileSync(new URL('results.md', import.meta.url), resultsPage(table, MODEL));
