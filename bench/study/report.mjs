@@ -28,7 +28,7 @@ function comparedRow(name, rubric, rows) {
   const won = rows.filter(({ winner, better }) => winner === better).length;
   const even = rows.filter(({ winner }) => winner === 'tie').length;
   const flipped = rows.filter((row) => row.flipped).length;
-  const known = rows.filter(({ error }) => error === undefined).length;
+  const known = rows.filter(({ winner }) => winner !== undefined && winner !== null).length;
   return [name, rubric, '', `${won} of ${known}`, `${even}`, `${flipped}`, ...rest(rows)];
 }
 
