@@ -38,14 +38,17 @@ function rest(rows) {
   return [`${failed}`, seconds[seconds.length >> 1].toFixed(1)];
 }
 
+/** Pairs of one length stand in rows of their own. */
+const groupOf = ({ rubric, set }) => (set === 'matched' ? `${rubric}, same length` : rubric);
+
 export function report(results) {
   const head = ['mode', 'rubric', 'AUC', 'pairs won', 'ties', 'flips', 'unscored', 'median s'];
   const body = Object.entries(results).flatMap(([name, answers]) => {
     const all = Object.values(answers);
-    const rubrics = [...new Set(all.map(({ rubric }) => rubric))];
-    return rubrics.map((rubric) => {
-      const rows = all.filter((row) => row.rubric === rubric);
-      return (name === 'compare' ? comparedRow : scoredRow)(name, rubric, rows);
+    const groups = [...new Set(all.map(groupOf))];
+    return groups.map((group) => {
+      const rows = all.filter((row) => groupOf(row) === group);
+      return (name === 'compare' ? comparedRow : scoredRow)(name, group, rows);
     });
   });
   return [head, head.map(() => '---'), ...body].map((row) => `| ${row.join(' | ')} |`).join('\n');
@@ -55,7 +58,8 @@ export function resultsPage(table, model) {
   return `# How a small model judges, by mode
 
 Written by \`bench/study/study.mjs --report --write\`. Model: ${model}, at 4 bits, through the built engine. Texts:
-\`texts.mjs\`, pairs on one topic of which one is good and one bad. In "checks" the engine reads probabilities from the
+\`texts.mjs\`, pairs on one topic of which one is good and one bad; "same length" are those of
+\`matched-texts.mjs\`, in which the bad text is about as long as the good one. In "checks" the engine reads probabilities from the
 model itself; every other mode goes through \`local-server.mjs\` as it would to any provider, in replies held to the
 schema.
 

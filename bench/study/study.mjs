@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { cleanEnvironment, ENGINE, pathTo, startProvider } from '../processes.mjs';
+import { MATCHED_TEXTS } from './matched-texts.mjs';
 import { report, resultsPage } from './report.mjs';
 import { openSession } from './session.mjs';
 import { TEXTS } from './texts.mjs';
@@ -23,8 +24,8 @@ const { values } = parseArgs({
 
 /** Each asks about one text, or about the two of a pair. */
 const MODES = {
-  checks: { local: true, params: {} },
-  text: { params: { scoreMode: 'text' } },
+  checks: { local: true, params: {}, matched: true },
+  text: { params: { scoreMode: 'text' }, matched: true },
   // The slow ones see fewer texts: a reply takes a quarter of a minute.
   compare: { pairs: true, params: {}, pairsOf: 4 },
   logprobs: {
@@ -40,8 +41,9 @@ const results = existsSync(values.results) ? JSON.parse(readFileSync(values.resu
 const home = process.env.AGENT_EVAL_HOME;
 const folder = home ?? path.join(process.env.HOME ?? '', '.cache/agent-eval');
 
-function itemsOf({ pairs, rubrics, pairsOf = Number.POSITIVE_INFINITY }) {
-  const texts = TEXTS.filter(
+function itemsOf({ pairs, rubrics, matched = false, pairsOf = Number.POSITIVE_INFINITY }) {
+  const known = matched ? [...TEXTS, ...MATCHED_TEXTS] : TEXTS;
+  const texts = known.filter(
     ({ rubric, pair }) =>
       (rubrics ?? [rubric]).includes(rubric) && Number(pair.split(' ').at(-1)) <= pairsOf,
   );
@@ -96,7 +98,7 @@ async function run() {
           paramsOf(item, { ...mode.params, ...model }),
         );
         const seconds = (performance.now() - started) / 1000;
-        const { rubric, pair, label, better } = item;
+        const { rubric, pair, label, better, set } = item;
         const said = result
           ? {
               composite: result.composite,
@@ -105,7 +107,7 @@ async function run() {
               mode: result.scoreMode,
             }
           : { error: error.code };
-        results[name][item.key] = { rubric, pair, label, better, seconds, ...said };
+        results[name][item.key] = { rubric, pair, label, better, set, seconds, ...said };
         writeFileSync(values.results, JSON.stringify(results));
         console.error(`${name}, ${item.key}: ${JSON.stringify(said)} ${seconds.toFixed(1)} s`);
       }
