@@ -66,7 +66,7 @@ schema.
 AUC: the chance that a good text scores above a bad one, a tie counting half; 0.5 is guessing, and below it the
 bad texts score higher. Pairs won: pairs in which the good text scored higher, or won the comparison. Ties: pairs
 in which it did not come out. Flips: comparisons in which the place decided. Seconds on a
-processor of two cores that other programs used too: they say which mode is dearer, not how fast the model is.
+processor of two cores that other programs used too: they can't be compared between modes.
 
 ${table}
 `;
