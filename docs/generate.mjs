@@ -86,6 +86,12 @@ async function smallModelsTable() {
   return texts.map((text) => text.replace(/^# .*\n+/, '').trim()).join('\n\n');
 }
 
+/** The table of the study of modes, without the words above it. */
+async function modesTable() {
+  const text = await readFile(path.join(root, 'bench/study/results.md'), 'utf8');
+  return text.slice(text.indexOf('\n|')).trim();
+}
+
 const tables = await loadTypeScript({
   stdin: { contents: SOURCES, resolveDir: root, loader: 'ts' },
 });
@@ -96,6 +102,7 @@ const made = {
   providers: providersTable(tables),
   rubrics: await rubricsTable(),
   smallModels: await smallModelsTable(),
+  smallModelModes: await modesTable(),
 };
 
 const check = process.argv.includes('--check');

@@ -28,7 +28,7 @@ function comparedRow(name, rubric, rows) {
   const won = rows.filter(({ winner, better }) => winner === better).length;
   const even = rows.filter(({ winner }) => winner === 'tie').length;
   const flipped = rows.filter((row) => row.flipped).length;
-  const known = rows.filter(({ error }) => error === undefined).length;
+  const known = rows.filter(({ winner }) => winner !== undefined && winner !== null).length;
   return [name, rubric, '', `${won} of ${known}`, `${even}`, `${flipped}`, ...rest(rows)];
 }
 
@@ -38,15 +38,36 @@ function rest(rows) {
   return [`${failed}`, seconds[seconds.length >> 1].toFixed(1)];
 }
 
+/** Pairs of one length stand in rows of their own. */
+const groupOf = ({ rubric, set }) => (set === 'matched' ? `${rubric}, same length` : rubric);
+
 export function report(results) {
   const head = ['mode', 'rubric', 'AUC', 'pairs won', 'ties', 'flips', 'unscored', 'median s'];
   const body = Object.entries(results).flatMap(([name, answers]) => {
     const all = Object.values(answers);
-    const rubrics = [...new Set(all.map(({ rubric }) => rubric))];
-    return rubrics.map((rubric) => {
-      const rows = all.filter((row) => row.rubric === rubric);
-      return (name === 'compare' ? comparedRow : scoredRow)(name, rubric, rows);
+    const groups = [...new Set(all.map(groupOf))];
+    return groups.map((group) => {
+      const rows = all.filter((row) => groupOf(row) === group);
+      return (name === 'compare' ? comparedRow : scoredRow)(name, group, rows);
     });
   });
   return [head, head.map(() => '---'), ...body].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+export function resultsPage(table, model) {
+  return `# How a small model judges, by mode
+
+Written by \`bench/study/study.mjs --report --write\`. Model: ${model}, at 4 bits, through the built engine. Texts:
+\`texts.mjs\`, pairs on one topic of which one is good and one bad; "same length" are those of
+\`matched-texts.mjs\`, in which the bad text is about as long as the good one. In "checks" the engine reads probabilities from the
+model itself; every other mode goes through \`local-server.mjs\` as it would to any provider, in replies held to the
+schema.
+
+AUC: the chance that a good text scores above a bad one, a tie counting half; 0.5 is guessing, and below it the
+bad texts score higher. Pairs won: pairs in which the good text scored higher, or won the comparison. Ties: pairs
+in which it did not come out. Flips: comparisons in which the place decided. Seconds on a
+processor of two cores that other programs used too: they can't be compared between modes.
+
+${table}
+`;
 }

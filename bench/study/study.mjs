@@ -1,11 +1,13 @@
 // How well a small local model judges in each mode: labelled texts, the built engine, one model.
 // Needs `agent-eval model fetch qwen2.5-coder-1.5b`. Answers are kept in --results and not asked for again.
-// usage: node bench/study/study.mjs [--results FILE.json] [--threads 2] [--only MODE,…] [--report]
+// usage: node bench/study/study.mjs [--results FILE.json] [--threads 2] [--only MODE;…] [--report] [--write]
+// --report asks nothing and prints the table of what is there; --write puts it into bench/study/results.md.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { cleanEnvironment, ENGINE, pathTo, startProvider } from '../processes.mjs';
-import { report } from './report.mjs';
+import { MATCHED_TEXTS } from './matched-texts.mjs';
+import { report, resultsPage } from './report.mjs';
 import { openSession } from './session.mjs';
 import { TEXTS } from './texts.mjs';
 
@@ -16,20 +18,18 @@ const { values } = parseArgs({
     threads: { type: 'string', default: '2' },
     only: { type: 'string' },
     report: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
   },
 });
 
 /** Each asks about one text, or about the two of a pair. */
 const MODES = {
-  checks: { local: true, params: {} },
+  checks: { local: true, params: {}, matched: true },
   text: { params: { scoreMode: 'text' } },
   // The slow ones see fewer texts: a reply takes a quarter of a minute.
-  compare: { pairs: true, params: {}, pairsOf: 3 },
-  logprobs: {
-    params: { scoreMode: 'logprobs' },
-    rubrics: ['anti-slop'],
-    pairsOf: 4,
-  },
+  compare: { pairs: true, params: {}, pairsOf: 4 },
+  logprobs: { params: { scoreMode: 'logprobs' }, rubrics: ['anti-slop'], pairsOf: 4 },
+  'checks, one reply': { params: { scoreMode: 'checks' }, pairsOf: 4 },
   '3 samples': { params: { samples: 3, seed: 1 }, rubrics: ['anti-slop'], pairsOf: 2 },
 };
 
@@ -37,8 +37,9 @@ const results = existsSync(values.results) ? JSON.parse(readFileSync(values.resu
 const home = process.env.AGENT_EVAL_HOME;
 const folder = home ?? path.join(process.env.HOME ?? '', '.cache/agent-eval');
 
-function itemsOf({ pairs, rubrics, pairsOf = Number.POSITIVE_INFINITY }) {
-  const texts = TEXTS.filter(
+function itemsOf({ pairs, rubrics, matched = false, pairsOf = Number.POSITIVE_INFINITY }) {
+  const known = matched ? [...TEXTS, ...MATCHED_TEXTS] : TEXTS;
+  const texts = known.filter(
     ({ rubric, pair }) =>
       (rubrics ?? [rubric]).includes(rubric) && Number(pair.split(' ').at(-1)) <= pairsOf,
   );
@@ -59,7 +60,7 @@ function itemsOf({ pairs, rubrics, pairsOf = Number.POSITIVE_INFINITY }) {
 function paramsOf({ method, rubric, context, content, a, b }, params) {
   const texts = method === 'judge' ? { content } : { a, b };
   const common = { rubricName: rubric, ...texts, ...(context && { context }), ...params };
-  return { maxTokens: 200, timeoutMs: 600_000, ...common };
+  return { maxTokens: 400, timeoutMs: 600_000, ...common };
 }
 
 async function run() {
@@ -82,7 +83,7 @@ async function run() {
   });
   try {
     for (const [name, mode] of Object.entries(MODES)) {
-      if (values.only !== undefined && !values.only.split(',').includes(name)) continue;
+      if (values.only !== undefined && !values.only.split(';').includes(name)) continue;
       results[name] ??= {};
       for (const item of itemsOf(mode)) {
         if (results[name][item.key] !== undefined) continue;
@@ -93,7 +94,7 @@ async function run() {
           paramsOf(item, { ...mode.params, ...model }),
         );
         const seconds = (performance.now() - started) / 1000;
-        const { rubric, pair, label, better } = item;
+        const { rubric, pair, label, better, set } = item;
         const said = result
           ? {
               composite: result.composite,
@@ -102,7 +103,7 @@ async function run() {
               mode: result.scoreMode,
             }
           : { error: error.code };
-        results[name][item.key] = { rubric, pair, label, better, seconds, ...said };
+        results[name][item.key] = { rubric, pair, label, better, set, seconds, ...said };
         writeFileSync(values.results, JSON.stringify(results));
         console.error(`${name}, ${item.key}: ${JSON.stringify(said)} ${seconds.toFixed(1)} s`);
       }
@@ -114,4 +115,6 @@ async function run() {
 }
 
 if (!values.report) await run();
-console.log(report(results));
+const table = report(results);
+console.log(table);
+if (values.write) writeFileSync(new URL('results.md', import.meta.url), resultsPage(table, MODEL));
