@@ -50,11 +50,11 @@ function stopError(deadline: Deadline): AgentEvalError | null {
     case 'timeout':
       return new AgentEvalError(
         'timeout',
-        `No verdict within the deadline of ${deadline.timeoutMs} ms: raise timeoutMs of the request or --timeout-ms.`,
+        `No answer within the deadline of ${deadline.timeoutMs} ms: raise timeoutMs of the request or --timeout-ms.`,
         { timeoutMs: deadline.timeoutMs },
       );
     case 'cancelled':
-      return new AgentEvalError('cancelled', 'The caller cancelled the judgement.');
+      return new AgentEvalError('cancelled', 'The caller cancelled the call.');
     default:
       return null;
   }
