@@ -69,10 +69,15 @@ const kinds = Object.keys(FAULTS);
 
 const made = Object.fromEntries(kinds.map((kind) => [kind, 0]));
 let calls = 0;
+/** The numbers of the texts that each key asked about: whoever runs twice uses two keys. */
+const asked = new Map();
 
-function answerTo(body) {
+function answerTo(body, key) {
   calls += 1;
-  const score = scoreOf(Number(/Item (\d+):/.exec(body)?.[1]));
+  const number = Number(/Item (\d+):/.exec(body)?.[1]);
+  if (!asked.has(key)) asked.set(key, new Set());
+  asked.get(key).add(number);
+  const score = scoreOf(number);
   if (random() >= share) return ok(completion(verdict(score)));
   const kind = kinds[Math.floor(random() * kinds.length)];
   made[kind] += 1;
@@ -81,14 +86,16 @@ function answerTo(body) {
 
 const server = createServer((request, response) => {
   if (request.method === 'GET') {
-    response.end(JSON.stringify({ calls, faults: made }));
+    const key = new URL(request.url, 'http://localhost').searchParams.get('key');
+    const numbers = key === null ? {} : { asked: [...(asked.get(`Bearer ${key}`) ?? [])] };
+    response.end(JSON.stringify({ calls, faults: made, ...numbers }));
     return;
   }
   const parts = [];
   request.on('error', () => {});
   request.on('data', (part) => parts.push(part));
   request.on('end', () => {
-    const answer = answerTo(Buffer.concat(parts).toString('utf8'));
+    const answer = answerTo(Buffer.concat(parts).toString('utf8'), request.headers.authorization);
     if (answer === null) {
       request.socket.resetAndDestroy();
       return;
