@@ -6,6 +6,7 @@ import {
   type OrderOutcome,
 } from '@tangle-network/agent-eval-contract';
 import type { Deadline } from '../core/deadline.js';
+import { characters } from '../core/text.js';
 import type { Ordered, Side } from '../judge/compare/ask-order.js';
 import { byScores } from '../judge/compare/by-scores.js';
 import { decide } from '../judge/compare/decide.js';
@@ -37,7 +38,7 @@ export function compare(
       model.kind === 'text' && request.scoreMode !== 'checks'
         ? await askedInOrders(deps, rubric, request, model, deadline)
         : await judgedAlone(deps, rubric, request, deadline);
-    return { ...comparison, lengths: { a: [...request.a].length, b: [...request.b].length } };
+    return { ...comparison, lengths: { a: characters(request.a), b: characters(request.b) } };
   });
 }
 

@@ -77,3 +77,10 @@ function editDistance(a: string, b: string): number {
   }
   return previous[right.length] ?? 0;
 }
+
+/** How many characters a text has: a pair of surrogates is one. */
+export function characters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}

@@ -28,7 +28,7 @@ const RUBRIC = {
   ],
   failureModes: [{ id: 'ad', description: 'It sells.' }],
 };
-const SHORT = 'Short.';
+const SHORT = 'Short 🙂';
 const LONG = 'A longer text, with more to say.';
 
 let provider: ModelServer;
@@ -107,7 +107,7 @@ describe('a judge that', () => {
       flipped: false,
       consistency: 1,
       n: 1,
-      lengths: { a: 6, b: 32 },
+      lengths: { a: 7, b: 32 },
       order: [
         { first: 'a', winner: 'b', rationale: 'The second one.', usage, cached: false },
         { first: 'b', winner: 'b', rationale: 'The first one.', usage, cached: false },
