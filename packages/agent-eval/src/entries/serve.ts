@@ -8,7 +8,7 @@ import { both } from '../core/observer.js';
 import { redactor } from '../core/redact.js';
 import { type AnswerFacts, createApp } from '../http/app.js';
 import { listen } from '../http/listen.js';
-import { type Logs, startLogs } from '../telemetry/logs.js';
+import { Logs } from '../telemetry/logs.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { composeEngine, type Engine } from './compose.js';
 import { catchTheRest, keepHeapSmall, keepStdoutClean, stopSignal } from './process.js';
@@ -24,7 +24,7 @@ export async function runServe(args: Arguments): Promise<number> {
   const token = await tokenOf(settings);
   const loopback = isLoopback(settings.host);
   if (!loopback && token === null) throw tokenNeeded(settings.host);
-  const logs = await startLogs({
+  const logs = new Logs({
     level: settings.logLevel,
     format: settings.logFormat,
     write: (line) => void process.stderr.write(line),
@@ -78,6 +78,7 @@ export async function runServe(args: Arguments): Promise<number> {
   logs.info('stopping');
   await server.close(settings.drainMs);
   await engine.close();
+  await logs.flush();
   return 0;
 }
 

@@ -19,31 +19,40 @@ export interface LogOptions {
 
 type Fields = Record<string, unknown>;
 
-/** Lines about what a process does. What is judged and what a model says is never in them. */
-export class Logs {
-  readonly #logger: Logger;
-  readonly #monotonic: () => number;
+const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-  constructor(logger: Logger, monotonic: () => number) {
-    this.#logger = logger;
-    this.#monotonic = monotonic;
+/**
+ * Lines about what a process does. What is judged and what a model says is never in them. The library is
+ * loaded with the first line: most servers have nothing to say.
+ */
+export class Logs {
+  readonly #options: LogOptions;
+  #logger: Promise<Logger> | null = null;
+
+  constructor(options: LogOptions) {
+    this.#options = options;
   }
 
   error(message: string, fields: Fields = {}): void {
-    this.#logger.error(fields, message);
+    this.#write('error', message, fields);
   }
 
   warn(message: string, fields: Fields = {}): void {
-    this.#logger.warn(fields, message);
+    this.#write('warn', message, fields);
   }
 
   info(message: string, fields: Fields = {}): void {
-    this.#logger.info(fields, message);
+    this.#write('info', message, fields);
   }
 
   /** Whether anybody reads lines of that level: who has to gather the fields first asks. */
   has(level: LogLevel): boolean {
-    return this.#logger.isLevelEnabled(level);
+    return RANK[level] >= RANK[this.#options.level];
+  }
+
+  /** Resolves when every line so far has been written. */
+  async flush(): Promise<void> {
+    await this.#logger;
   }
 
   /** A line for each judgement and each model call; undefined where nobody reads them. */
@@ -61,16 +70,24 @@ export class Logs {
     work: () => Promise<T>,
     facts: (value: T) => Fields,
   ): Promise<T> {
-    const started = this.#monotonic();
-    const durationMs = (): number => Math.round(this.#monotonic() - started);
+    const { monotonic } = this.#options;
+    const started = monotonic();
+    const durationMs = (): number => Math.round(monotonic() - started);
     try {
       const value = await work();
-      this.#logger.debug({ ...fields, ...facts(value), durationMs: durationMs() }, what);
+      this.#write('debug', what, { ...fields, ...facts(value), durationMs: durationMs() });
       return value;
     } catch (error) {
-      this.#logger.debug({ ...fields, code: codeOf(error), durationMs: durationMs() }, what);
+      this.#write('debug', what, { ...fields, code: codeOf(error), durationMs: durationMs() });
       throw error;
     }
+  }
+
+  /** Lines keep their order: each waits for the same promise. */
+  #write(level: LogLevel, message: string, fields: Fields): void {
+    if (!this.has(level)) return;
+    this.#logger ??= createLogger(this.#options);
+    void this.#logger.then((logger) => logger[level](fields, message));
   }
 }
 
@@ -83,13 +100,12 @@ const ofReply = ({ usage, costUsd, attempts }: ReplyFacts): Fields => ({
   costUsd,
 });
 
-/** Starts logging; the library is loaded here. */
-export async function startLogs(options: LogOptions): Promise<Logs> {
+async function createLogger(options: LogOptions): Promise<Logger> {
   const loaded = await import('pino');
   // A bundled CommonJS module shows its names on the default export only.
   const library = 'pino' in loaded ? loaded : (loaded as { default: typeof loaded }).default;
   const shown = options.format === 'json' ? (line: string) => line : textLine;
-  const logger = library.pino(
+  return library.pino(
     {
       level: options.level,
       base: null,
@@ -99,7 +115,6 @@ export async function startLogs(options: LogOptions): Promise<Logs> {
     },
     { write: (line) => options.write(options.redact(shown(line))) },
   );
-  return new Logs(logger, options.monotonic);
 }
 
 /** The same line for people: time, level, message, then the fields as name=value. */
