@@ -16,7 +16,8 @@ import {
 } from './processes.mjs';
 
 const IN_FLIGHT = 64;
-const WARM_UP = 256;
+/** Engines of JavaScript need about so many before they are up to speed. */
+const WARM_UP = 1500;
 
 /** Versions are pinned, so that two runs compare the same things. Slow ones make fewer calls. */
 const PEERS = [
@@ -111,18 +112,20 @@ function measured([program, ...args], env) {
 }
 
 async function measure(peer, provider, engine) {
-  const calls = Math.round(Number(values.calls) * (peer.share ?? 1));
+  const share = peer.share ?? 1;
+  const calls = Math.round(Number(values.calls) * share);
+  const warmUp = Math.round(WARM_UP * share);
   const start = command(peer);
   const ours = peer.name === 'ours';
   const url = ours ? engine.url : provider.url;
-  const numbers = [String(calls), String(WARM_UP), String(IN_FLIGHT)];
+  const numbers = [String(calls), String(warmUp), String(IN_FLIGHT)];
   const args = peer.npm
     ? [url, ...numbers]
     : ['--url', url, '--calls', numbers[0], '--warm-up', numbers[1], '--in-flight', numbers[2]];
   const before = ours ? cpuMs(engine.pid) : 0;
   const result = await measured([...start, ...args], cleanEnvironment());
   // The engine's CPU counts as ours, that of the warm-up with it.
-  const engineCpu = ours ? (cpuMs(engine.pid) - before) / (calls + WARM_UP) : 0;
+  const engineCpu = ours ? (cpuMs(engine.pid) - before) / (calls + warmUp) : 0;
   return { ...result, perSecond: calls / result.seconds, cpuMs: result.cpuMs + engineCpu };
 }
 
