@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { soon } from './clock.js';
+import { soon, systemClock } from './clock.js';
 
 /** Where protocol lines go. */
 export interface LineWriter {
@@ -13,8 +13,11 @@ export interface LineWriter {
   closed(): boolean;
 }
 
-/** Writes JSON lines; lines of one turn of the event loop leave in one write. */
-export function lineWriter(output: Writable): LineWriter {
+/**
+ * Writes JSON lines; lines of one turn of the event loop leave in one write, or those of `lingerMs`, where a
+ * stream of many is worth fewer writes more than the first line at once.
+ */
+export function lineWriter(output: Writable, lingerMs = 0): LineWriter {
   let queued: string[] = [];
   let blocked: Promise<unknown> | null = null;
   let gone = false;
@@ -36,7 +39,10 @@ export function lineWriter(output: Writable): LineWriter {
   };
   return {
     write(value) {
-      if (queued.length === 0) soon(send);
+      if (queued.length === 0) {
+        if (lingerMs === 0) soon(send);
+        else systemClock.setTimer(send, lingerMs);
+      }
       queued.push(JSON.stringify(value));
     },
     async ready() {

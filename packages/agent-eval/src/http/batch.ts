@@ -27,6 +27,9 @@ export interface BatchOptions {
   onFault: (error: AgentEvalError) => void;
 }
 
+/** Lines that are done within so long of each other leave together. */
+const LINGER_MS = 5;
+
 /** So many times the calls at once are read ahead. */
 const READ_AHEAD = 2;
 
@@ -54,7 +57,7 @@ export async function runBatch(
 ): Promise<void> {
   outgoing.writeHead(200, { 'content-type': 'application/x-ndjson', 'x-request-id': requestId });
   outgoing.flushHeaders();
-  const writer = lineWriter(outgoing);
+  const writer = lineWriter(outgoing, LINGER_MS);
   const caller = new Canceller();
   outgoing.once('close', () => caller.stop());
   // Some lines wait for a free place at the endpoint, so that none stays free while a line is read.
