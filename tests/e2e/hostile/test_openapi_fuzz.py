@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 import schemathesis
 from engine import ROOT, Server
@@ -41,13 +42,45 @@ def lines(_: object, response: schemathesis.Response) -> Any:
     return json.loads(response.content)
 
 
+def tame(case: schemathesis.Case) -> None:
+    """Takes out of a right request what the server refuses by rules that no schema can say."""
+    body = case.body
+    if isinstance(body, dict):
+        body.pop("provider", None)
+        if body.get("quorum", 1) > body.get("samples", 1):
+            del body["quorum"]
+        if {"model", "models"} <= body.keys():
+            del body["models"]
+        if "timeoutMs" in body:
+            body["timeoutMs"] = max(
+                body["timeoutMs"], 60_000
+            )  # what is answered is not for the clock
+    # Made-up names are never those of a rubric: about half stay, to be missed.
+    for place in (body, case.path_parameters):
+        for key in ("rubricName", "name"):
+            if isinstance(place, dict) and len(place.get(key, "x")) % 2 == 0:
+                place[key] = "anti-slop"
+
+
+def check_error(error: dict[str, Any], status: int) -> None:
+    """An error is in the table, with the status that the table says."""
+    assert STATUS[error["code"]] == status
+    assert error["message"]
+    assert error["code"] != "internal_error"
+
+
+def test_the_server_serves_the_document(server: Server) -> None:
+    assert httpx.get(f"{server.url}/openapi.json").json() == DOCUMENT
+
+
 @pytest.mark.parametrize(("verb", "path", "mode"), OPERATIONS)
 def test_every_answer_is_in_the_document(
     server: Server, model_server: ModelServer, verb: str, path: str, mode: GenerationMode
 ) -> None:
     model_server.script([], default={"mode": "hash"})
     operation = schemathesis.openapi.from_dict(DOCUMENT)[path][verb.upper()]
-    statuses: set[int] = set()
+    right = mode is GenerationMode.POSITIVE
+    answered = 0
 
     @settings(
         max_examples=40,
@@ -59,18 +92,21 @@ def test_every_answer_is_in_the_document(
     )
     @given(case=operation.as_strategy(generation_mode=mode))
     def send(case: schemathesis.Case) -> None:
+        nonlocal answered
+        if right:
+            tame(case)
         response = case.call(base_url=server.url)
-        statuses.add(response.status_code)
         assert response.headers["x-request-id"]
-        if response.status_code >= 400:
-            error = response.json()["error"]
-            assert STATUS[error["code"]] == response.status_code
-            assert error["message"]
-            assert error["code"] != "internal_error"
+        error = response.json().get("error")
+        if error is None:
+            answered += 1
+        elif response.status_code == 200:
+            check_error(error, STATUS[error["code"]])  # of a line
+        else:
+            check_error(error, response.status_code)
+        assert right or error is not None, "what is wrong is refused"
         case.validate_response(response, checks=CHECKS)
 
     send()
-    if mode is GenerationMode.POSITIVE:
-        # Names of rubrics are made up; everything else that fits the schema can be answered.
-        assert statuses & ({200, 404} if "{" in path else {200}), statuses
+    assert not right or answered > 0, "no right request was answered"
     assert server.process.poll() is None
