@@ -33,8 +33,8 @@ gen: setup .venv/ready ## write what is generated from the contract
 
 format: setup .venv/ready ## format both languages
 	@$(PNPM) --silent format
-	@.venv/bin/ruff format clients/python examples tests bench
-	@.venv/bin/ruff check --fix --quiet clients/python examples tests bench
+	@.venv/bin/ruff format clients examples tests bench
+	@.venv/bin/ruff check --fix --quiet clients examples tests bench
 
 soak: build .venv/ready ## judge 200,000 texts against an endpoint that fails, and 100,000 through a kill
 	@node bench/soak/soak.mjs
@@ -63,9 +63,9 @@ node_modules/.ready: pnpm-lock.yaml package.json packages/agent-eval/package.jso
 	@$(PNPM) install --frozen-lockfile --silent
 	@touch $@
 
-.venv/ready: uv.lock pyproject.toml clients/python/pyproject.toml | $(UV)
+.venv/ready: uv.lock pyproject.toml clients/python/pyproject.toml clients/osmosis/pyproject.toml | $(UV)
 	@echo "==> Python packages"
-	@$(UV) sync --quiet --frozen --extra dev --group e2e --group skillopt-source --group gepa-source
+	@$(UV) sync --quiet --frozen --extra dev --group e2e --group skillopt-source --group gepa-source --group trainers
 	@touch $@
 
 clean: ## delete what was built and installed, but not fetched models

@@ -75,6 +75,7 @@ def steps() -> list[Step]:
         Step("lint, Python", [str(VENV / "ruff"), "check", *PYTHON_FOLDERS], "check"),
         Step("format, Python", [str(VENV / "ruff"), "format", "--check", *PYTHON_FOLDERS], "check"),
         Step("types, Python", [str(VENV / "mypy")], "check", cwd=ROOT / "clients" / "python"),
+        Step("types, osmosis", [str(VENV / "mypy")], "check", cwd=ROOT / "clients" / "osmosis"),
         Step(
             "types, examples",
             [str(VENV / "mypy"), "--strict", "--config-file=", "examples"],
@@ -97,6 +98,7 @@ def steps() -> list[Step]:
     test = [
         Step("unit tests, TypeScript", [str(NODE_BIN / "vitest"), "run"], "test", "vitest"),
         Step("unit tests, Python", pytest("clients/python/tests"), "test", "junit"),
+        Step("unit tests, osmosis", pytest("clients/osmosis/tests"), "test", "junit"),
         Step("the fake itself", pytest("tests/fakes"), "test", "junit"),
         Step("end to end", pytest("tests/e2e"), "test", "junit"),
         *[step for version in OTHER_PYTHONS for step in other_python(version)],
@@ -104,7 +106,7 @@ def steps() -> list[Step]:
     return check + test
 
 
-PYTHON_FOLDERS = ["clients/python", "examples", "tests", "bench"]
+PYTHON_FOLDERS = ["clients", "examples", "tests", "bench"]
 
 
 def other_python(version: str) -> list[Step]:
