@@ -69,6 +69,10 @@ const common = () => ({
     'Sampling seed, for endpoints that take one; each further sample has the next number.',
     z.optional(z.int()),
   ),
+  reasoningEffort: described(
+    'How much a model that thinks should think, in the provider\'s own words, such as "low"; left out where the endpoint refuses it.',
+    z.optional(z.string().check(z.regex(/^[a-z]{1,20}$/, 'must be a lower-case word'))),
+  ),
   maxTokens: described(
     'Limit on the tokens of the reply.',
     z.optional(z.int().check(z.minimum(1), z.maximum(1_000_000))),

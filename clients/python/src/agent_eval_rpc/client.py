@@ -106,6 +106,7 @@ class Client:
         score_mode: Literal["text", "logprobs", "checks"] | None = None,
         temperature: float | None = None,
         seed: int | None = None,
+        reasoning_effort: str | None = None,
         max_tokens: int | None = None,
         timeout_s: float | None = None,
         cache: Literal["use", "bypass", "refresh"] | None = None,
@@ -129,6 +130,8 @@ class Client:
                 ``"checks"`` asks the yes/no questions of the rubric.
             temperature: Sampling temperature; default 0, or 0.7 with several samples.
             seed: Sampling seed, for endpoints that take one; each further sample has the next.
+            reasoning_effort: How much a model that thinks should think, in the provider's own words,
+                such as ``"low"``; left out where the endpoint refuses it.
             max_tokens: Limit on the tokens of the reply.
             timeout_s: Deadline of this call instead of the client's.
             cache: ``"use"`` takes a remembered verdict (default), ``"bypass"`` neither reads nor
@@ -157,6 +160,7 @@ class Client:
             "score_mode": score_mode,
             "temperature": temperature,
             "seed": seed,
+            "reasoning_effort": reasoning_effort,
             "max_tokens": max_tokens,
             "cache": cache,
             "include_raw": include_raw,
@@ -302,7 +306,7 @@ class Client:
             items: Texts, mappings with ``content``, or request models; any iterable.
             **arguments: ``rubric_name``, ``rubric``, ``context``, ``model``, ``models``,
                 ``samples``, ``pool``, ``quorum``, ``score_mode``, ``temperature``, ``seed``,
-                ``max_tokens``, ``cache`` and ``timeout_s`` as for ``judge``, and
+                ``reasoning_effort``, ``max_tokens``, ``cache`` and ``timeout_s`` as for ``judge``, and
 
                 - ``ordered`` (True): outcomes in the order of the items; False gives each as it is
                   done.

@@ -5,9 +5,17 @@ import { canonicalJson, sha256Hex } from '../core/hash.js';
 export interface JudgeIdentity {
   scoreMode: ScoreMode;
   promptVersion: string;
-  sampling: { temperature: number; seed: number | null; maxTokens: number | null } | null;
+  sampling: Sampling | null;
   /** In checks mode: the questions with the calibration used for each. */
   checks: unknown;
+}
+
+interface Sampling {
+  temperature: number;
+  seed: number | null;
+  maxTokens: number | null;
+  /** Absent where nothing was asked, so that older verdicts stay comparable. */
+  reasoningEffort?: string;
 }
 
 /** What a caller asked of the sampling, with the default; null where nothing was asked. */
@@ -15,9 +23,12 @@ export function samplingOf(options: {
   temperature?: number | undefined;
   seed?: number | undefined;
   maxTokens?: number | undefined;
-}): NonNullable<JudgeIdentity['sampling']> {
+  reasoningEffort?: string | undefined;
+}): Sampling {
   const { temperature = DEFAULT_TEMPERATURE, seed = null, maxTokens = null } = options;
-  return { temperature, seed, maxTokens };
+  const { reasoningEffort } = options;
+  const sampling = { temperature, seed, maxTokens };
+  return reasoningEffort === undefined ? sampling : { ...sampling, reasoningEffort };
 }
 
 const DEFAULT_TEMPERATURE = 0;

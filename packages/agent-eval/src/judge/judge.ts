@@ -18,7 +18,14 @@ export type Judgement = Omit<JudgeResult, 'durationMs'>;
 /** The part of a request that a pipeline looks at. */
 export type JudgeOptions = Pick<
   JudgeRequest,
-  'content' | 'context' | 'scoreMode' | 'temperature' | 'seed' | 'maxTokens' | 'includeRaw'
+  | 'content'
+  | 'context'
+  | 'scoreMode'
+  | 'temperature'
+  | 'seed'
+  | 'reasoningEffort'
+  | 'maxTokens'
+  | 'includeRaw'
 >;
 
 /** Judges by asking a model for scores: one request, and one more where the reply is no verdict. Throws a `judge_*` error when unscored. */
@@ -48,6 +55,7 @@ export function modelRequest(
     user: userMessage(options.content, options.context),
     temperature: samplingOf(options).temperature,
     seed: options.seed,
+    reasoningEffort: options.reasoningEffort,
     maxTokens: options.maxTokens,
     topLogprobs,
   };

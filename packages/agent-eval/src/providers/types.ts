@@ -8,6 +8,8 @@ export interface Sampled {
   temperature?: number | undefined;
   seed?: number | undefined;
   maxTokens?: number | undefined;
+  /** How much a model that thinks should think, in the provider's own words. */
+  reasoningEffort?: string | undefined;
   /** Asks for the log probabilities of so many of the likeliest tokens at each place, 1 to 20. */
   topLogprobs?: number | undefined;
 }

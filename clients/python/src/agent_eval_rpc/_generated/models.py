@@ -96,6 +96,12 @@ class BatchLineByName(RequestModel):
     seed: Integer | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
+    reasoning_effort: Annotated[Text, Field(pattern=r"^[a-z]{1,20}$")] | None = None
+    """How much a model that thinks should think, in the provider's own words, such as "low".
+
+    Left out where the endpoint refuses it.
+    """
+
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
     """Limit on the tokens of the reply."""
 
@@ -275,6 +281,12 @@ class BatchLineByRubric(RequestModel):
 
     seed: Integer | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
+
+    reasoning_effort: Annotated[Text, Field(pattern=r"^[a-z]{1,20}$")] | None = None
+    """How much a model that thinks should think, in the provider's own words, such as "low".
+
+    Left out where the endpoint refuses it.
+    """
 
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
     """Limit on the tokens of the reply."""
@@ -1032,6 +1044,12 @@ class JudgeByName(RequestModel):
     seed: Integer | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
+    reasoning_effort: Annotated[Text, Field(pattern=r"^[a-z]{1,20}$")] | None = None
+    """How much a model that thinks should think, in the provider's own words, such as "low".
+
+    Left out where the endpoint refuses it.
+    """
+
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
     """Limit on the tokens of the reply."""
 
@@ -1099,6 +1117,12 @@ class JudgeByRubric(RequestModel):
 
     seed: Integer | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
+
+    reasoning_effort: Annotated[Text, Field(pattern=r"^[a-z]{1,20}$")] | None = None
+    """How much a model that thinks should think, in the provider's own words, such as "low".
+
+    Left out where the endpoint refuses it.
+    """
 
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
     """Limit on the tokens of the reply."""

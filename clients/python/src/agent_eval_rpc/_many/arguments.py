@@ -26,6 +26,7 @@ class ManyArguments(TypedDict, total=False):
     score_mode: Literal["text", "logprobs", "checks"] | None
     temperature: float | None
     seed: int | None
+    reasoning_effort: str | None
     max_tokens: int | None
     cache: Literal["use", "bypass", "refresh"] | None
     timeout_s: float | None

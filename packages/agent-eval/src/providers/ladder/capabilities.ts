@@ -27,7 +27,14 @@ export const CHAT_LADDER: Ladder = {
   limits: ['max_completion_tokens', 'max_tokens'],
 };
 
-const BIT = { mode: 1, temperature: 2, maxTokens: 4, seed: 8, logprobs: 16 } as const;
+const BIT = {
+  mode: 1,
+  temperature: 2,
+  maxTokens: 4,
+  seed: 8,
+  logprobs: 16,
+  reasoning: 32,
+} as const;
 
 /** What one model of one endpoint takes. */
 interface Knowledge {
@@ -189,6 +196,7 @@ function featuresOf(request: Sampled): number {
   if (request.maxTokens !== undefined) features |= BIT.maxTokens;
   if (request.seed !== undefined) features |= BIT.seed;
   if (request.topLogprobs !== undefined) features |= BIT.logprobs;
+  if (request.reasoningEffort !== undefined) features |= BIT.reasoning;
   return features;
 }
 

@@ -6,6 +6,7 @@ export interface RequestShape {
   temperature: boolean;
   seed: boolean;
   logprobs: boolean;
+  reasoning: boolean;
   maxTokens: 'max_tokens' | 'max_completion_tokens' | null;
 }
 
@@ -15,6 +16,7 @@ export const FULL_SHAPE: RequestShape = {
   temperature: true,
   seed: true,
   logprobs: true,
+  reasoning: true,
   maxTokens: 'max_tokens',
 };
 
@@ -29,7 +31,7 @@ export function requestBody(request: ModelRequest, shape: RequestShape): string 
 
 /** The members that say how to sample, each after a comma, as far as the endpoint takes them. */
 export function samplingJson(request: Sampled, shape: RequestShape): string {
-  const { temperature, seed, maxTokens, topLogprobs } = request;
+  const { temperature, seed, maxTokens, topLogprobs, reasoningEffort } = request;
   let body = '';
   if (temperature !== undefined && shape.temperature) body += `,"temperature":${temperature}`;
   if (seed !== undefined && shape.seed) body += `,"seed":${seed}`;
@@ -38,6 +40,9 @@ export function samplingJson(request: Sampled, shape: RequestShape): string {
   }
   if (topLogprobs !== undefined && shape.logprobs) {
     body += `,"logprobs":true,"top_logprobs":${topLogprobs}`;
+  }
+  if (reasoningEffort !== undefined && shape.reasoning) {
+    body += `,"reasoning_effort":${JSON.stringify(reasoningEffort)}`;
   }
   return body;
 }
@@ -51,6 +56,7 @@ export function droppedParams(request: Sampled, shape: RequestShape): string[] {
   }
   if (request.seed !== undefined && !shape.seed) dropped.push('seed');
   if (request.topLogprobs !== undefined && !shape.logprobs) dropped.push('logprobs');
+  if (request.reasoningEffort !== undefined && !shape.reasoning) dropped.push('reasoning_effort');
   return dropped;
 }
 

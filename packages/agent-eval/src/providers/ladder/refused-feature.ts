@@ -2,7 +2,7 @@ import { errorFields } from '../answers/error-body.js';
 import type { ReplyMode, Sampled } from '../types.js';
 import type { RequestShape } from './chat-body.js';
 
-export type Feature = 'mode' | 'temperature' | 'seed' | 'logprobs' | 'maxTokens';
+export type Feature = 'mode' | 'temperature' | 'seed' | 'logprobs' | 'reasoning' | 'maxTokens';
 
 /** What an endpoint will not take. */
 export interface Refusal {
@@ -29,6 +29,7 @@ export const CHAT_NAMES: FeatureNames = {
   temperature: /\btemperature\b/i,
   seed: /\bseed\b/i,
   logprobs: /\b(?:top_?)?log_?probs\b/i,
+  reasoning: /\breasoning\b|\breasoning_?effort\b/i,
   maxTokens: /\bmax_(?:completion_)?tokens\b/i,
 };
 
@@ -83,6 +84,9 @@ function sentFeatures(
   }
   if (request.seed !== undefined && shape.seed) sent.push(['seed', names.seed]);
   if (request.topLogprobs !== undefined && shape.logprobs) sent.push(['logprobs', names.logprobs]);
+  if (request.reasoningEffort !== undefined && shape.reasoning) {
+    sent.push(['reasoning', names.reasoning]);
+  }
   const mode = 'schema' in request ? names.mode[shape.mode] : null;
   if (mode !== null) sent.push(['mode', mode]);
   return sent;

@@ -24,6 +24,7 @@ export const ANTHROPIC: Dialect = {
       temperature: true,
       seed: false,
       logprobs: false,
+      reasoning: true,
       maxTokens: 'max_tokens',
     },
     modes: ['json_schema', 'tool_call', 'text'],
@@ -40,6 +41,7 @@ export const ANTHROPIC: Dialect = {
     maxTokens: /\bmax_tokens\b/i,
     seed: /\bseed\b/i,
     logprobs: /\blog_?probs\b/i,
+    reasoning: /(?:\boutput_config\.)?\beffort\b/i,
   },
   // Its own chat completions, which take tools too.
   chat: { operation: () => '/chat/completions', headers: bearer },
@@ -52,7 +54,7 @@ function body(request: ModelRequest, shape: RequestShape): string {
   const limit = shape.maxTokens === null ? MAX_TOKENS : (maxTokens ?? MAX_TOKENS);
   let text = `{"model":${JSON.stringify(model)},"max_tokens":${limit}`;
   text += `,"system":${systemJson(request, shape.mode)},"messages":${messages(request)}`;
-  text += replyFormat(request, shape.mode);
+  text += replyFormat(request, shape);
   if (temperature !== undefined && shape.temperature) text += `,"temperature":${temperature}`;
   return `${text}}`;
 }
@@ -70,13 +72,24 @@ function message(role: 'user' | 'assistant', content: string): string {
   return `{"role":"${role}","content":${JSON.stringify(content)}}`;
 }
 
-function replyFormat({ schema }: ModelRequest, mode: ReplyMode): string {
+function replyFormat(request: ModelRequest, { mode, reasoning }: RequestShape): string {
+  const { schema, reasoningEffort } = request;
   const name = JSON.stringify(schema.name);
+  const output: string[] = [];
+  if (mode === 'json_schema') {
+    output.push(`"format":{"type":"json_schema","schema":${allowed(schema.json)}}`);
+  }
+  if (reasoningEffort !== undefined && reasoning) {
+    output.push(`"effort":${JSON.stringify(reasoningEffort)}`);
+  }
+  const config = output.length === 0 ? '' : `,"output_config":{${output.join(',')}}`;
+  return config + forcedTool(schema, name, mode);
+}
+
+function forcedTool({ json }: ModelRequest['schema'], name: string, mode: ReplyMode): string {
   switch (mode) {
-    case 'json_schema':
-      return `,"output_config":{"format":{"type":"json_schema","schema":${allowed(schema.json)}}}`;
     case 'tool_call':
-      return `,"tools":[{"name":${name},"description":"Gives the answer.","input_schema":${schema.json}}],"tool_choice":{"type":"tool","name":${name}}`;
+      return `,"tools":[{"name":${name},"description":"Gives the answer.","input_schema":${json}}],"tool_choice":{"type":"tool","name":${name}}`;
     default:
       return '';
   }

@@ -19,6 +19,7 @@ export const GEMINI: Dialect = {
       temperature: true,
       seed: true,
       logprobs: true,
+      reasoning: true,
       maxTokens: 'max_tokens',
     },
     modes: ['json_schema', 'tool_call', 'json_object', 'text'],
@@ -35,6 +36,7 @@ export const GEMINI: Dialect = {
     maxTokens: /\bmax_?(?:output_?)?tokens\b/i,
     seed: /\bseed\b/i,
     logprobs: /\b(?:response_?)?log_?probs\b/i,
+    reasoning: /\bthinking/i,
   },
   body,
   read: (answer) => readAnswer(answer, readContent),
@@ -73,7 +75,7 @@ function replyFormat({ schema }: ModelRequest, mode: ReplyMode): string[] {
 }
 
 function sampling(
-  { temperature, seed, maxTokens, topLogprobs }: ModelRequest,
+  { temperature, seed, maxTokens, topLogprobs, reasoningEffort }: ModelRequest,
   shape: RequestShape,
 ): string[] {
   const sent: string[] = [];
@@ -84,6 +86,9 @@ function sampling(
   }
   if (topLogprobs !== undefined && shape.logprobs) {
     sent.push(`"responseLogprobs":true,"logprobs":${topLogprobs}`);
+  }
+  if (reasoningEffort !== undefined && shape.reasoning) {
+    sent.push(`"thinkingConfig":{"thinkingLevel":${JSON.stringify(reasoningEffort)}}`);
   }
   return sent;
 }

@@ -16,6 +16,7 @@ export const OPENAI_RESPONSES: Dialect = {
       temperature: true,
       seed: false,
       logprobs: true,
+      reasoning: true,
       maxTokens: 'max_tokens',
     },
     modes: ['json_schema', 'tool_call', 'json_object', 'text'],
@@ -35,13 +36,16 @@ export const OPENAI_RESPONSES: Dialect = {
 };
 
 function body(request: ModelRequest, shape: RequestShape): string {
-  const { model, temperature, maxTokens, topLogprobs } = request;
+  const { model, temperature, maxTokens, topLogprobs, reasoningEffort } = request;
   // What is judged is not left with the provider.
   let text = `{"model":${JSON.stringify(model)},"store":false`;
   text += `,"input":${chatMessages(request, shape.mode)}${replyFormat(request, shape.mode)}`;
   if (temperature !== undefined && shape.temperature) text += `,"temperature":${temperature}`;
   if (maxTokens !== undefined && shape.maxTokens !== null)
     text += `,"max_output_tokens":${maxTokens}`;
+  if (reasoningEffort !== undefined && shape.reasoning) {
+    text += `,"reasoning":{"effort":${JSON.stringify(reasoningEffort)}}`;
+  }
   if (topLogprobs !== undefined && shape.logprobs) {
     text += `,"top_logprobs":${topLogprobs},"include":["message.output_text.logprobs"]`;
   }
