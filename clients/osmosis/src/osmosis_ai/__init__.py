@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from osmosis_ai._lazy import lazy_names
-from osmosis_ai.consts import PACKAGE_VERSION as __version__
+from osmosis_ai.consts import PACKAGE_VERSION
 
 if TYPE_CHECKING:
     from osmosis_ai.decorators import osmosis_reward, osmosis_rubric
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
         ProviderRequestError,
         RewardRubricRunResult,
     )
+
+__version__ = PACKAGE_VERSION
 
 __all__ = [
     "CompletionsResult",

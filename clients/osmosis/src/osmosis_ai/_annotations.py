@@ -10,23 +10,23 @@ _EMPTY = inspect.Parameter.empty
 _STRING_NAMES = frozenset({"str", "builtins.str"})
 
 
-def resolved_hints(function: Callable[..., object]) -> dict[str, Any]:
-    """The annotations of a function, those written as text resolved where that can be done.
+def resolved_hints(signature: inspect.Signature, function: Callable[..., object]) -> dict[str, Any]:
+    """The annotations of a function's parameters, those written as text resolved where possible.
 
-    A name that exists only while types are checked hides none of the others.
+    Each by itself: a name that exists only while types are checked hides none of the others.
+
+    Args:
+        signature: Of the function.
+        function: The function or method whose module knows the names.
     """
-    raw = dict(getattr(inspect.unwrap(function), "__annotations__", {}))
-    try:
-        return {**raw, **typing.get_type_hints(function)}
-    except Exception:  # noqa: BLE001 - an annotation may hold any expression
-        return {name: _resolved(hint, function) for name, hint in raw.items()}
+    names = {**vars(typing), **getattr(inspect.unwrap(function), "__globals__", {})}
+    return {name: _resolved(one.annotation, names) for name, one in signature.parameters.items()}
 
 
-def _resolved(hint: Any, function: Callable[..., object]) -> Any:
+def _resolved(hint: Any, names: dict[str, Any]) -> Any:
     if not isinstance(hint, str):
         return hint
     carrier = types.SimpleNamespace(__annotations__={"hint": hint})
-    names = {**vars(typing), **getattr(inspect.unwrap(function), "__globals__", {})}
     try:
         return typing.get_type_hints(carrier, globalns=names)["hint"]
     except Exception:  # noqa: BLE001 - an annotation may hold any expression

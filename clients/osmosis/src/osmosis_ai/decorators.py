@@ -5,7 +5,7 @@ import inspect
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar, cast, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 from osmosis_ai._annotations import (
     is_plain,
@@ -118,7 +118,8 @@ def _decorated(
             allow_nonfinite=allow_nonfinite,
         )
     name = getattr(function, "__name__", type(function).__name__)
-    shape = _Shape(name, inspect.signature(function), resolved_hints(function))
+    signature = inspect.signature(function)
+    shape = _Shape(name, signature, resolved_hints(signature, _called(function)))
     if shape.classic:
         check(shape)
 
@@ -159,7 +160,7 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
         function = function.func
     if inspect.isroutine(function):
         return function
-    return cast("Callable[..., Any]", type(function).__call__)
+    return type(function).__call__
 
 
 def _check_reward(shape: _Shape) -> None:
@@ -202,9 +203,7 @@ def _named(shape: _Shape, place: int) -> None:
     wanted, name = _NAMES[place], shape.parameters[place].name
     if name != wanted:
         ordinal = ("First", "Second", "Third")[place]
-        raise TypeError(
-            f"{shape.name}: {ordinal} parameter must be named '{wanted}', got '{name}'"
-        )
+        raise TypeError(f"{shape.name}: {ordinal} parameter must be named '{wanted}', got '{name}'")
 
 
 def _no_default(shape: _Shape, place: int) -> None:

@@ -1,0 +1,20 @@
+"""The only reader of the environment."""
+
+import os
+
+_ENGINE_PREFIXES = ("AGENT_EVAL_", "AZURE_")
+_ENGINE_SUFFIXES = ("_BASE_URL", "_API_BASE", "_PROXY", "_proxy")
+
+
+def variable(name: str) -> str | None:
+    """A variable without white space around it; None where it is unset or blank."""
+    return os.environ.get(name, "").strip() or None
+
+
+def engine_settings() -> frozenset[tuple[str, str]]:
+    """What of the environment decides where the engine sends requests, keys excepted."""
+    return frozenset(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith(_ENGINE_PREFIXES) or name.endswith(_ENGINE_SUFFIXES)
+    )

@@ -1,0 +1,1 @@
+"""How a rubric is evaluated by the engine."""
