@@ -18,3 +18,15 @@ def engine_settings() -> frozenset[tuple[str, str]]:
         for name, value in os.environ.items()
         if name.startswith(_ENGINE_PREFIXES) or name.endswith(_ENGINE_SUFFIXES)
     )
+
+
+def settings_with(prefix: str) -> dict[str, str]:
+    """Variables that start with a prefix, without it and in lower case; ``.env`` fills gaps."""
+    from dotenv import dotenv_values  # noqa: PLC0415 - slow to import
+
+    found = {**dotenv_values(".env"), **os.environ}
+    return {
+        name[len(prefix) :].lower(): value
+        for name, value in found.items()
+        if name.upper().startswith(prefix) and value
+    }

@@ -1,0 +1,1 @@
+"""What an agent loop is made of: base classes, the wire's models, errors."""

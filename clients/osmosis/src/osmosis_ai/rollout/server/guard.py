@@ -1,0 +1,88 @@
+"""What stands before a rollout server: the key, before anything is read, and the size of a body."""
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from osmosis_ai.rollout.server.api_key import key_in_header, validate_api_key
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+GUARDED = frozenset({"/v1/rollout/init", "/platform/health"})
+UNAUTHORIZED = {"detail": "Invalid or missing API key"}
+
+
+class Guard:
+    """Answers a request without its key before its body is read, and one whose body is too large.
+
+    Args:
+        app: The application behind it.
+        api_key: The key, None for a server that asks for none.
+        max_body_bytes: Largest body.
+    """
+
+    def __init__(self, app: App, api_key: str | None, max_body_bytes: int) -> None:
+        self._app = app
+        self._api_key = api_key
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Passes on what is allowed."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        if scope["path"] in GUARDED and not self._authorized(headers):
+            await _answer(send, 401, UNAUTHORIZED, {b"www-authenticate": b"Bearer"})
+            return
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._max_body_bytes:
+            await _answer(send, 413, self._too_large(), {b"connection": b"close"})
+            return
+        await self._limited(scope, receive, send)
+
+    def _authorized(self, headers: dict[bytes, bytes]) -> bool:
+        if self._api_key is None:
+            return True
+        return validate_api_key(key_in_header(headers.get(b"authorization")), self._api_key)
+
+    def _too_large(self) -> dict[str, str]:
+        return {"detail": f"The body is larger than {self._max_body_bytes} bytes"}
+
+    async def _limited(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Counts a body that does not say its length, and ends the request where it is too long."""
+        size = 0
+        answered = False
+
+        async def counted() -> Message:
+            nonlocal size, answered
+            message = await receive()
+            if message["type"] == "http.request":
+                size += len(message.get("body", b""))
+                if size > self._max_body_bytes and not answered:
+                    answered = True
+                    await _answer(send, 413, self._too_large(), {b"connection": b"close"})
+                    return {"type": "http.disconnect"}
+            return message
+
+        async def unless_answered(message: Message) -> None:
+            if not answered:
+                await send(message)
+
+        await self._app(scope, counted, unless_answered)
+
+
+async def _answer(
+    send: Send, status: int, content: dict[str, str], headers: dict[bytes, bytes]
+) -> None:
+    body = json.dumps(content).encode()
+    named = {
+        b"content-type": b"application/json",
+        b"content-length": str(len(body)).encode(),
+        **headers,
+    }
+    await send({"type": "http.response.start", "status": status, "headers": list(named.items())})
+    await send({"type": "http.response.body", "body": body})
