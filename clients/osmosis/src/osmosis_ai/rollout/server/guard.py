@@ -1,5 +1,7 @@
 """What stands before a rollout server: the key, before anything is read, and the size of a body."""
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -12,6 +14,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 GUARDED = frozenset({"/v1/rollout/init", "/platform/health"})
+_DROPPED_BYTES = 4 * 1024 * 1024
+_DROPPING_S = 5.0
 UNAUTHORIZED = {"detail": "Invalid or missing API key"}
 
 
@@ -40,7 +44,7 @@ class Guard:
             return
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._max_body_bytes:
-            await _answer(send, 413, self._too_large(), {b"connection": b"close"})
+            await self._refuse_size(receive, send)
             return
         await self._limited(scope, receive, send)
 
@@ -49,8 +53,11 @@ class Guard:
             return True
         return validate_api_key(key_in_header(headers.get(b"authorization")), self._api_key)
 
-    def _too_large(self) -> dict[str, str]:
-        return {"detail": f"The body is larger than {self._max_body_bytes} bytes"}
+    async def _refuse_size(self, receive: Receive, send: Send) -> None:
+        # First what is still coming: a sender that is cut off sees no answer.
+        await _drop_rest(receive)
+        detail = {"detail": f"The body is larger than {self._max_body_bytes} bytes"}
+        await _answer(send, 413, detail, {b"connection": b"close"})
 
     async def _limited(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Counts a body that does not say its length, and ends the request where it is too long."""
@@ -64,7 +71,7 @@ class Guard:
                 size += len(message.get("body", b""))
                 if size > self._max_body_bytes and not answered:
                     answered = True
-                    await _answer(send, 413, self._too_large(), {b"connection": b"close"})
+                    await self._refuse_size(receive, send)
                     return {"type": "http.disconnect"}
             return message
 
@@ -73,6 +80,22 @@ class Guard:
                 await send(message)
 
         await self._app(scope, counted, unless_answered)
+
+
+async def _drop_rest(receive: Receive) -> None:
+    """Takes what is still being sent, for a while."""
+    dropped = 0
+
+    async def drop() -> None:
+        nonlocal dropped
+        more = True
+        while more and dropped < _DROPPED_BYTES:
+            message = await receive()
+            dropped += len(message.get("body", b""))
+            more = bool(message.get("more_body"))
+
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(drop(), _DROPPING_S)
 
 
 async def _answer(
