@@ -59,7 +59,7 @@ def serve_agent_loop(  # noqa: PLR0913 - the documented parameters
         ServeError: The options can't be served together.
         AgentLoopValidationError: The agent loop is not valid.
     """
-    uvicorn = _uvicorn()
+    uvicorn = uvicorn_module()
     if local_debug and api_key is not None:
         raise ServeError("local_debug asks for no key: leave api_key out")
     if reload:
@@ -78,8 +78,8 @@ def serve_agent_loop(  # noqa: PLR0913 - the documented parameters
         record_path=record_path,
     )
     generated = key if api_key is None else None
-    banner = _banner(agent_loop.name, host, port, generated, folder)
-    sys.stderr.write("\n".join([*banner, ""]))
+    shown = banner(agent_loop.name, host, port, generated, folder)
+    sys.stderr.write("\n".join([*shown, ""]))
     uvicorn.run(app, host=host, port=port, log_level=log_level)
 
 
@@ -91,9 +91,8 @@ def debug_folder(debug_dir: str | None) -> str | None:
     return None if named is None else str(Path(named) / str(int(time.time())))
 
 
-def _banner(
-    name: str, host: str, port: int, generated: str | None, folder: str | None
-) -> list[str]:
+def banner(name: str, host: str, port: int, generated: str | None, folder: str | None) -> list[str]:
+    """What is printed before the server starts."""
     from osmosis_ai._environment import variable  # noqa: PLC0415 - only where it is served
 
     lines = [f"Agent loop: {name}", f"Address: http://{host}:{port}"]
@@ -110,7 +109,12 @@ def _banner(
     return lines
 
 
-def _uvicorn() -> Any:
+def uvicorn_module() -> Any:
+    """The web server.
+
+    Raises:
+        ImportError: It, or FastAPI, is not installed.
+    """
     try:
         import fastapi  # noqa: F401, PLC0415 - an optional extra
         import uvicorn  # noqa: PLC0415 - an optional extra

@@ -1,0 +1,1 @@
+"""Runs agents on a dataset, without a trainer."""
