@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: How long the end of a process waits for the engine to end.
+_END_S = 3.0
+
 
 class _Shared(Generic[T]):
     """One thing a process and cache, made on use, and anew when the environment says otherwise.
@@ -53,14 +56,33 @@ class _Loop:
     def __init__(self, cache: str | None) -> None:
         from agent_eval_rpc import AsyncClient  # noqa: PLC0415 - slow to import
 
-        self.client: AsyncClient = AsyncClient(transport="subprocess", cache=cache)
+        self.client = AsyncClient(transport="subprocess", cache=cache)
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="osmosis-rubrics", daemon=True).start()
-        # The loop outlives the thread's work, not this object.
-        weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop).atexit = False
+        # The thread holds loop and client, and not this object: it ends with it.
+        thread = threading.Thread(
+            target=_turn, args=(self._loop, self.client), name="osmosis-rubrics", daemon=True
+        )
+        thread.start()
+        weakref.finalize(self, _end, self._loop, thread)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+def _turn(loop: asyncio.AbstractEventLoop, client: "AsyncClient") -> None:
+    asyncio.set_event_loop(loop)
+    loop.run_forever()
+    loop.run_until_complete(client.close())
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    if loop.is_closed() or not thread.is_alive():
+        return
+    loop.call_soon_threadsafe(loop.stop)
+    if thread is not threading.current_thread():
+        thread.join(_END_S)
 
 
 def _client(cache: str | None) -> "Client":
@@ -87,4 +109,5 @@ async def run_on_shared(
 ) -> T:
     """Runs a coroutine with the client for event loops; cancelling it cancels the call."""
     shared = _loops.get(cache)
+    # Held until then, so that it does not end when another takes its place meanwhile.
     return await asyncio.wrap_future(shared.submit(work(shared.client)))
