@@ -131,7 +131,7 @@ class MCPAgentLoop(RolloutAgentLoop):
 
 
 def _input_schema(tool: Any) -> dict[str, Any]:
-    schema = getattr(tool, "inputSchema", None) or getattr(tool, "input_schema", None)
+    schema = getattr(tool, "input_schema", None) or getattr(tool, "inputSchema", None)
     return {"type": "object", "properties": {}, **(schema or {})}
 
 
