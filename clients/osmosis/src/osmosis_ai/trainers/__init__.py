@@ -1,0 +1,1 @@
+"""Rewards for trainers: one module and one extra each."""
