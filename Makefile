@@ -10,10 +10,10 @@ UV_VERSION := 0.13.9
 export UV_PYTHON_DOWNLOADS := never
 export npm_config_manage_package_manager_versions := false
 
-.PHONY: help demo test check gen format bench soak build setup clean
+.PHONY: help demo test test-trainers check gen format bench soak build setup clean
 
 help: ## list the verbs
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: build .venv/ready ## judge three texts with a local model, no key needed
 	@echo "==> local model (1.1 GB once, then cached)"
@@ -22,6 +22,9 @@ demo: build .venv/ready ## judge three texts with a local model, no key needed
 
 test: build .venv/ready ## set up and run everything
 	@.venv/bin/python tests/run.py
+
+test-trainers: build .venv-trainers/ready ## train a tiny model for two steps with TRL (installs torch, several GB)
+	@.venv-trainers/bin/python -m pytest -q -W ignore clients/osmosis/training
 
 check: build .venv/ready ## formatting, lint, types, generated files, layers and limits
 	@.venv/bin/python tests/run.py check
@@ -66,6 +69,11 @@ node_modules/.ready: pnpm-lock.yaml package.json packages/agent-eval/package.jso
 .venv/ready: uv.lock pyproject.toml clients/python/pyproject.toml clients/osmosis/pyproject.toml | $(UV)
 	@echo "==> Python packages"
 	@$(UV) sync --quiet --frozen --extra dev --group e2e --group skillopt-source --group gepa-source --group trainers
+	@touch $@
+
+.venv-trainers/ready: uv.lock clients/osmosis/pyproject.toml | $(UV)
+	@echo "==> Python packages, torch among them"
+	@UV_PROJECT_ENVIRONMENT=.venv-trainers $(UV) sync --quiet --frozen --package osmosis-ai --extra trl --extra dev
 	@touch $@
 
 clean: ## delete what was built and installed, but not fetched models

@@ -11,6 +11,7 @@ from repository import ROOT, write_tree
 
 NPM = "packages/agent-eval/package.json"
 PYTHON = "clients/python/src/agent_eval_rpc/_version.py"
+OSMOSIS = "clients/osmosis/src/osmosis_ai/consts.py"
 CHANGELOG = "CHANGELOG.md"
 
 
@@ -18,11 +19,12 @@ def versions(root: Path) -> dict[str, str | None]:
     """The version that each place names, None where it names none."""
     texts = {
         name: path.read_text(encoding="utf-8") if (path := root / name).is_file() else ""
-        for name in (NPM, PYTHON, CHANGELOG)
+        for name in (NPM, PYTHON, OSMOSIS, CHANGELOG)
     }
     return {
         NPM: json.loads(texts[NPM] or "{}").get("version"),
         PYTHON: _first(r'^__version__ = "([^"]+)"$', texts[PYTHON]),
+        OSMOSIS: _first(r'^PACKAGE_VERSION = "([^"]+)"$', texts[OSMOSIS]),
         CHANGELOG: _first(r"^## \[?v?(\d+\.\d+\.\d+[^\s\]]*)", texts[CHANGELOG]),
     }
 
@@ -44,16 +46,17 @@ def test_every_place_names_the_same_version() -> None:
     check(ROOT)
 
 
-@pytest.mark.parametrize("stale", [NPM, PYTHON, CHANGELOG])
+@pytest.mark.parametrize("stale", [NPM, PYTHON, OSMOSIS, CHANGELOG])
 def test_a_stale_or_missing_version_is_found(tmp_path: Path, stale: str) -> None:
     def tree(version: str, name: str) -> str:
         return {
             NPM: json.dumps({"version": version}),
             PYTHON: f'"""Say."""\n\n__version__ = "{version}"\n',
+            OSMOSIS: f'PACKAGE_VERSION = "{version}"\n',
             CHANGELOG: f"# Changelog\n\n## {version}\n\n- A line.\n\n## 0.0.9\n",
         }[name]
 
-    places = (NPM, PYTHON, CHANGELOG)
+    places = (NPM, PYTHON, OSMOSIS, CHANGELOG)
     write_tree(tmp_path, {name: tree("1.2.3", name) for name in places})
     check(tmp_path)
     write_tree(tmp_path, {stale: tree("1.2.2", stale)})
