@@ -28,6 +28,8 @@ PYTHON_ROOTS = ("clients/python/src/agent_eval_rpc/__init__.py",)
 
 # Name as in a finding -> why it may be over its limit. An entry that is no longer needed fails.
 KEYWORDS = "every option of a call is a keyword of its own, named as on the wire"
+OPTIONS = "typer makes each option of a command from a parameter of its own"
+DOCUMENTED = "the parameters of the documented API, which callers name"
 EXCEPTIONS: dict[str, str] = {
     "clients/python/src/agent_eval_rpc/client.py:judge": KEYWORDS,
     "clients/python/src/agent_eval_rpc/async_client.py:judge": KEYWORDS,
@@ -35,6 +37,11 @@ EXCEPTIONS: dict[str, str] = {
     "clients/python/src/agent_eval_rpc/client.py:chat": KEYWORDS,
     "clients/python/src/agent_eval_rpc/async_client.py:chat": KEYWORDS,
     "clients/python/src/agent_eval_rpc/async_client.py:compare": KEYWORDS,
+    "clients/osmosis/src/osmosis_ai/cli/commands/eval.py:eval_agent": OPTIONS,
+    "clients/osmosis/src/osmosis_ai/cli/commands/serve.py:serve": OPTIONS,
+    "clients/osmosis/src/osmosis_ai/cli/commands/test.py:try_agent": OPTIONS,
+    "clients/osmosis/src/osmosis_ai/rollout/server/app.py:create_app": DOCUMENTED,
+    "clients/osmosis/src/osmosis_ai/rollout/server/serve.py:serve_agent_loop": DOCUMENTED,
 }
 
 
@@ -69,7 +76,7 @@ def line_limit(name: str) -> int:
         return TEST_LINES
     if name.startswith("examples/"):
         return EXAMPLE_LINES
-    if "/cli/commands/" in name:
+    if "/cli/commands/" in name and name.endswith(".ts"):
         return COMMAND_LINES
     return SOURCE_LINES
 

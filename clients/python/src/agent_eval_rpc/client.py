@@ -130,7 +130,7 @@ class Client:
                 ``"checks"`` asks the yes/no questions of the rubric.
             temperature: Sampling temperature; default 0, or 0.7 with several samples.
             seed: Sampling seed, for endpoints that take one; each further sample has the next.
-            reasoning_effort: How much a model that thinks should think, in the provider's own words,
+            reasoning_effort: How much a model that thinks should think, in the provider's words,
                 such as ``"low"``; left out where the endpoint refuses it.
             max_tokens: Limit on the tokens of the reply.
             timeout_s: Deadline of this call instead of the client's.
@@ -306,7 +306,8 @@ class Client:
             items: Texts, mappings with ``content``, or request models; any iterable.
             **arguments: ``rubric_name``, ``rubric``, ``context``, ``model``, ``models``,
                 ``samples``, ``pool``, ``quorum``, ``score_mode``, ``temperature``, ``seed``,
-                ``reasoning_effort``, ``max_tokens``, ``cache`` and ``timeout_s`` as for ``judge``, and
+                ``reasoning_effort``, ``max_tokens``, ``cache`` and ``timeout_s`` as for
+                ``judge``, and
 
                 - ``ordered`` (True): outcomes in the order of the items; False gives each as it is
                   done.

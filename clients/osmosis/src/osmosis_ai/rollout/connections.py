@@ -1,7 +1,6 @@
 """Connections to trainers, shared by every rollout of an event loop."""
 
 import asyncio
-import contextlib
 import threading
 from weakref import WeakKeyDictionary
 
@@ -40,9 +39,7 @@ class _Spread(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Closes every connection."""
-        async with contextlib.AsyncExitStack() as stack:
-            for pool in self._pools:
-                stack.push_async_callback(pool.aclose)
+        await asyncio.gather(*(pool.aclose() for pool in self._pools))
 
 
 class _Shared(httpx.AsyncBaseTransport):
