@@ -13,6 +13,7 @@ from model_server import ModelServer
 
 Env = dict[str, str]
 CLIENT = ROOT / "clients" / "python"
+OSMOSIS = ROOT / "clients" / "osmosis"
 UV = ROOT / ".tools" / "py" / "bin" / "uv"
 
 SNIPPET = """
@@ -40,9 +41,11 @@ def call(*command: str, env: Env, cwd: Path | None = None, stdin: str = "") -> s
 
 @pytest.fixture(scope="module")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with sdist and wheel; the wheel is built from the unpacked sdist."""
+    """A folder with sdists and wheels; each wheel is built from the unpacked sdist."""
     folder = tmp_path_factory.mktemp("dist")
-    call(str(UV), "build", "--quiet", "--out-dir", str(folder), str(CLIENT), env=dict(os.environ))
+    for source in (CLIENT, OSMOSIS):
+        built = ["build", "--quiet", "--out-dir", str(folder), str(source)]
+        call(str(UV), *built, env=dict(os.environ))
     return folder
 
 
@@ -63,7 +66,7 @@ def bare(env: Env, python: Path) -> Env:
 def test_wheel_judges_in_an_empty_environment(
     artifacts: Path, engine_env: Env, tmp_path: Path
 ) -> None:
-    [wheel] = artifacts.glob("*.whl")
+    [wheel] = artifacts.glob("agent_eval_rpc-*.whl")
     python = fresh_environment(tmp_path / "env")
     call(str(python), "-m", "pip", "install", "--quiet", str(wheel), env=dict(os.environ))
     env = bare(engine_env, python)
@@ -76,8 +79,42 @@ def test_wheel_judges_in_an_empty_environment(
     assert "agent-eval-rpc/" in shown
 
 
+def test_both_wheels_reward_in_an_empty_environment(
+    artifacts: Path, engine_env: Env, tmp_path: Path, model_server: ModelServer
+) -> None:
+    wheels = [str(wheel) for wheel in artifacts.glob("*.whl")]
+    assert len(wheels) == 2
+    python = fresh_environment(tmp_path / "env")
+    call(str(python), "-m", "pip", "install", "--quiet", *wheels, env=dict(os.environ))
+    suite = {
+        "id": "helpful",
+        "rubric": "Score how helpful the text is.",
+        "model_info": {"provider": "mine", "model": "m", "base_url": model_server.url},
+    }
+    # A JSON document is YAML too.
+    (tmp_path / "rubric_configs.yaml").write_text(json.dumps(suite))
+    records = [json.dumps({"solution_str": f"Text {number}."}) for number in range(30)]
+    (tmp_path / "data.jsonl").write_text("\n".join(records))
+    for command in ("osmosis", "osmosis-ai", "osmosis_ai"):
+        shown = call(command, "--version", env=bare(engine_env, python))
+        assert shown.startswith("osmosis-ai ")
+    arguments = ["eval-rubric", "-r", "helpful", "-d", "data.jsonl", "-o", "out.json"]
+    shown = call("osmosis", *arguments, env=bare(engine_env, python), cwd=tmp_path)
+    assert "average=0.8000" in shown
+    assert "total=30 success=30 failures=0" in shown
+    # What needs an extra says so, and nothing else is missing.
+    for statement, said in (
+        ("from osmosis_ai import create_app", ""),
+        ("import osmosis_ai.trainers.trl", ""),
+        ("import osmosis_ai.trainers.ray", "osmosis-ai[ray]"),
+        ("import osmosis_ai.trainers.verifiers", "osmosis-ai[verifiers]"),
+    ):
+        code = f"try:\n    {statement}\nexcept ImportError as error:\n    print(error)"
+        assert said in call(str(python), "-c", code, env=bare(engine_env, python))
+
+
 def test_artifacts_carry_the_engine(artifacts: Path) -> None:
-    [sdist] = artifacts.glob("*.tar.gz")
+    [sdist] = artifacts.glob("agent_eval_rpc-*.tar.gz")
     listing = call("tar", "tzf", str(sdist), env=dict(os.environ))
     assert "main.cjs" in listing
     assert "anti-slop.json" in listing
