@@ -119,7 +119,8 @@ def test_A3_what_is_no_float_raises(value: object) -> None:
 
 
 def test_numpy_rewards() -> None:
-    numpy = pytest.importorskip("numpy")
+    import numpy
+
     assert reward_of(GOOD, numpy.float64(0.5))("s", "g") == 0.5
     with pytest.raises(TypeError, match="must return a float, got float32"):
         reward_of(GOOD, numpy.float32(0.5))("s", "g")

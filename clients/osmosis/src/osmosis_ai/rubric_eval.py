@@ -9,6 +9,8 @@ from osmosis_ai._rubric.failures import failure
 from osmosis_ai._rubric.providers import (
     DEFAULT_API_KEY_ENV,
     DEFAULT_REQUEST_TIMEOUT_SECONDS,
+    LOCAL,
+    LOCAL_AT_ONCE,
     api_key_of,
     provider_of,
 )
@@ -151,9 +153,10 @@ async def aevaluate_rubric(  # noqa: PLR0913, PLR0917 - the documented parameter
     return_details: bool = False,
 ) -> float | RewardRubricRunResult:
     """``evaluate_rubric`` for coroutines, in any event loop; cancelling it cancels the call."""
-    from agent_eval_rpc import AgentEvalError, AsyncClient  # noqa: PLC0415 - slow to import
+    from osmosis_ai._rubric.engine import loaded, run_on_shared  # noqa: PLC0415 - slow to import
 
-    from osmosis_ai._rubric.engine import run_on_shared  # noqa: PLC0415 - slow to import
+    await loaded()
+    from agent_eval_rpc import AgentEvalError, AsyncClient  # noqa: PLC0415 - slow to import
 
     asked = asking(rubric, model_info, score_min, score_max, timeout, solution=solution_str)
     texts = texts_of(asked, solution_str, ground_truth, original_input, metadata)
@@ -219,9 +222,10 @@ async def aevaluate_rubric_many(
     **options: "Unpack[ManyOptions]",
 ) -> list[Any]:
     """``evaluate_rubric_many`` for coroutines, in any event loop."""
-    from agent_eval_rpc import AsyncClient  # noqa: PLC0415 - slow to import
+    from osmosis_ai._rubric.engine import loaded, run_on_shared  # noqa: PLC0415 - slow to import
 
-    from osmosis_ai._rubric.engine import run_on_shared  # noqa: PLC0415 - slow to import
+    await loaded()
+    from agent_eval_rpc import AsyncClient  # noqa: PLC0415 - slow to import
 
     batch, run = _batch(rubric, solutions, model_info, options)
 
@@ -255,6 +259,8 @@ def _batch(
     batch = Batch(asked, solutions, detailed=detailed, keep_errors=on_error == "return")
     given: Mapping[str, Any] = {**options}
     run = {name: given[name] for name in ("concurrency", "progress") if name in given}
+    if asked.provider == LOCAL:
+        run["concurrency"] = min(run.get("concurrency", LOCAL_AT_ONCE), LOCAL_AT_ONCE)
     return batch, {**batch.options, **run}
 
 

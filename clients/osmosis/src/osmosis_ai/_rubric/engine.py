@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from osmosis_ai._environment import engine_settings
@@ -63,7 +65,9 @@ class _Loop:
             target=_turn, args=(self._loop, self.client), name="osmosis-rubrics", daemon=True
         )
         thread.start()
-        weakref.finalize(self, _end, self._loop, thread)
+        # Not at the end of the interpreter: threads can do no more then, and the client's own
+        # finalizer ends the engine.
+        weakref.finalize(self, _end, self._loop, thread).atexit = False
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -102,6 +106,12 @@ if hasattr(os, "register_at_fork"):
 def client(cache: str | None = None) -> "Client":
     """The client for ordinary code, safe in every thread; one for each file of verdicts."""
     return _clients.get(cache)
+
+
+async def loaded() -> None:
+    """Imports what an evaluation needs, in a thread: it takes a while, the first time."""
+    if "agent_eval_rpc.async_client" not in sys.modules:
+        await asyncio.to_thread(import_module, "agent_eval_rpc.async_client")
 
 
 async def run_on_shared(

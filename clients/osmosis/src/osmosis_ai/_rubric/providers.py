@@ -10,6 +10,8 @@ from osmosis_ai.rubric_types import MissingAPIKeyError, ProviderRequestError
 DEFAULT_REQUEST_TIMEOUT_SECONDS: Final = 30.0
 #: A model in the engine's own process needs no key.
 LOCAL: Final = "local"
+#: It answers one text at a time; what waits for it would only use up its time.
+LOCAL_AT_ONCE: Final = 2
 
 
 @dataclass(frozen=True)

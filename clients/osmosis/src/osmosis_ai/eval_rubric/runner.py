@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
+from osmosis_ai._rubric.providers import LOCAL, LOCAL_AT_ONCE
 from osmosis_ai.eval_rubric.records import Record
 from osmosis_ai.eval_rubric.suite import RubricConfig
 from osmosis_ai.journal import Journal, content_key
@@ -78,7 +79,9 @@ async def run_records(
             outcomes[one.record.index, one.run_index] = outcome
             progress(outcome)
 
-    workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(waiting)))]
+    local = str(config.model_info.get("provider")).strip().lower() == LOCAL
+    at_once = min(concurrency, len(waiting), LOCAL_AT_ONCE if local else concurrency)
+    workers = [asyncio.ensure_future(work()) for _ in range(at_once)]
     try:
         await asyncio.gather(*workers)
     finally:
