@@ -52,6 +52,10 @@ const PEERS = [
       ],
     }),
   },
+  {
+    mark: 'A reward by a written rubric',
+    reply: json({ rationale: RATIONALE, dimensions: { score: 0.8 }, failureModes: [], wins: [] }),
+  },
   { mark: 'GRADE:', reply: completion({ content: `${RATIONALE}\n\nGRADE: C` }) },
   { mark: '"reasoning"', reply: json({ reasoning: RATIONALE, score: 0.8 }) },
   { mark: 'Evaluation Steps', reply: json({ reason: RATIONALE, score: 8 }) },

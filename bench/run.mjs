@@ -24,6 +24,8 @@ const QUICK = {
   'memory.mjs': ['--calls', '1000'],
   'import_cost.py': ['--runs', '5'],
   'cache.mjs': [],
+  'rewards.py': ['--calls', '100', '--runs', '5'],
+  'rollouts.py': ['--rollouts', '256'],
   'peers.mjs': ['--calls', '500', '--only', 'ours'],
 };
 
@@ -55,6 +57,8 @@ const rows = [
   ...nodes.flatMap((node) => run('memory.mjs', '--node', node)),
   ...run('import_cost.py'),
   ...run('cache.mjs'),
+  ...run('rewards.py'),
+  ...run('rollouts.py'),
   ...run('peers.mjs', '--only', 'ours', '--delay-ms', '0', '--calls', '20000'),
   ...run('peers.mjs'),
 ];

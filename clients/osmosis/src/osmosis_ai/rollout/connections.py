@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import httpx
 
 #: httpx looks at every connection of a pool for each request, so a few small pools cost less.
-_POOLS = 16
+_POOLS = 64
 _KEEPALIVE_S = 30.0
 
 
