@@ -32,6 +32,7 @@ PYTHON = {
     "judge_many.py": ["mean 0.800 over 150 texts", "{'budget_exceeded': 50}"],
     "compare.py": ["a tie", "3 comparisons, agreement of both orders: 0.0"],
     "panel.py": ["fake-model 0.80", "pooled 0.80, stdev 0.0, agreement 1.0"],
+    "rewards.py": ["1  0.80       Open Settings", "0  TypeError"],
     "demo.py": ["good      0.80", "Judged by fake-model", "AGENT_EVAL_LLM_MODEL"],
 }
 
