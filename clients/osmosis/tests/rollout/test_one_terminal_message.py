@@ -94,6 +94,8 @@ def returning(value: Any) -> Any:
         (failing(KeyError()), "KeyError"),
         (failing(ValueError("\ud800")), "?"),
         (failing(asyncio.CancelledError()), "cancelled"),
+        (failing(SystemExit("bye")), "SystemExit: bye"),
+        (failing(KeyboardInterrupt()), "KeyboardInterrupt"),
         (returning(None), "must return a RolloutResult"),
         (returning(RolloutResult("FINISHED", [], "stop")), "status must be one of"),
         (returning(RolloutResult("COMPLETED", [1], "stop")), "list of dicts"),  # type: ignore[list-item]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scripted_trainer import FAST, Agent, served, trainer
 
-from osmosis_ai.rollout import RolloutRequest
+from osmosis_ai.rollout import RolloutRequest, create_app
 from osmosis_ai.rollout.file_names import file_name_of
 from osmosis_ai.rollout.server.api_key import generate_api_key, key_in_header, validate_api_key
 from osmosis_ai.rollout.server.hosts import HostNotAllowedError, Hosts
@@ -33,6 +33,24 @@ def test_L5_the_key_is_asked_for_before_the_body_is_read() -> None:
             right = {"authorization": "Bearer right"}
             assert (await server.http.post(INIT, content=b"{", headers=right)).status_code == 422
             assert (await server.http.get(INIT, headers=right)).status_code == 405
+
+    asyncio.run(test())
+
+
+def test_L5_an_application_below_another_asks_for_its_key_too() -> None:
+    async def test() -> None:
+        from fastapi import FastAPI
+        from httpx import ASGITransport, AsyncClient
+
+        outer = FastAPI()
+        outer.mount("/agents/one", create_app(Agent(), api_key="right"))
+        async with AsyncClient(transport=ASGITransport(outer), base_url="http://x") as http:
+            path = "/agents/one/v1/rollout/init"
+            assert (await http.post(path, content=b"{")).status_code == 401
+            right = {"authorization": "Bearer right"}
+            assert (await http.post(path, content=b"{", headers=right)).status_code == 422
+            assert (await http.get("/agents/one/platform/health")).status_code == 401
+            assert (await http.get("/agents/one/health")).status_code == 200
 
     asyncio.run(test())
 
@@ -271,7 +289,6 @@ def test_the_key_of_a_trainer_is_in_no_repr() -> None:
 
 
 def test_A11_registration_is_off_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    from osmosis_ai.rollout import create_app
 
     caplog.set_level("INFO")
     create_app(Agent(), credentials=object(), server_host="0.0.0.0", server_port=9000)

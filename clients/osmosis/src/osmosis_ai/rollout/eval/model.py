@@ -26,6 +26,7 @@ _SYSTEMIC = frozenset(
         "internal_error",
     }
 )
+_ALIASES = {"google": "gemini"}
 _SENT = ("temperature", "top_p", "max_tokens", "seed")
 
 
@@ -44,7 +45,7 @@ class ExternalLLMClient:
         self._api_base = api_base
         self._name = rest if rest and api_base is None else model
         provider = {
-            "name": "openai" if api_base is not None or not rest else prefix,
+            "name": "openai" if api_base is not None or not rest else _ALIASES.get(prefix, prefix),
             "base_url": api_base,
             "api_key": api_key,
         }

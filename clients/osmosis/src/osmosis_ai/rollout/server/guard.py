@@ -39,7 +39,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        if scope["path"] in GUARDED and not self._authorized(headers):
+        if _route(scope) in GUARDED and not self._authorized(headers):
             await _answer(send, 401, UNAUTHORIZED, {b"www-authenticate": b"Bearer"})
             return
         length = headers.get(b"content-length", b"0")
@@ -80,6 +80,12 @@ class Guard:
                 await send(message)
 
         await self._app(scope, counted, unless_answered)
+
+
+def _route(scope: MutableMapping[str, Any]) -> str:
+    """The path within this application, which may be mounted below another."""
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path[len(root) :] if root and path.startswith(root) else path
 
 
 async def _drop_rest(receive: Receive) -> None:

@@ -1,11 +1,13 @@
 """Serves an agent loop that is loaded anew when a file changes."""
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from osmosis_ai.rollout.config.settings import get_settings
 from osmosis_ai.rollout.server.api_key import generate_api_key
 from osmosis_ai.rollout.server.serve import banner, debug_folder, uvicorn_module
 
@@ -58,6 +60,7 @@ def serve_reloading(  # noqa: PLR0913 - the options of the command
         port=port,
         log_level=log_level,
         reload=True,
+        timeout_graceful_shutdown=math.ceil(get_settings().server.shutdown_grace_seconds),
     )
 
 

@@ -71,7 +71,7 @@ class Rollout:
 
     async def _run_agent(self, ctx: RolloutContext) -> tuple[Event, Terminal]:
         limit_s = self.state.settings.server.request_timeout_seconds
-        agent = asyncio.ensure_future(self.loop.run(ctx))
+        agent = asyncio.ensure_future(self._agent(ctx))
         stopped = asyncio.ensure_future(self.state.stopping.wait())
         try:
             await asyncio.wait(
@@ -89,6 +89,13 @@ class Rollout:
                 agent.cancel()
                 await asyncio.wait({agent}, timeout=_LEAVE_S)
                 agent.add_done_callback(_look_at_exception)
+
+    async def _agent(self, ctx: RolloutContext) -> RolloutResult:
+        try:
+            return await self.loop.run(ctx)
+        except (SystemExit, KeyboardInterrupt) as exit_:
+            # Out of a task it would end the loop, and every other rollout with it.
+            raise RuntimeError(f"The agent raised {type(exit_).__name__}: {exit_}") from exit_
 
     def _of_agent(
         self, agent: "asyncio.Future[RolloutResult]", ctx: RolloutContext

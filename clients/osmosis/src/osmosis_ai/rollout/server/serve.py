@@ -1,11 +1,13 @@
 """Serves an agent loop over HTTP until it is told to stop."""
 
+import math
 import os
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from osmosis_ai.rollout.config.settings import get_settings
 from osmosis_ai.rollout.core.base import RolloutAgentLoop
 from osmosis_ai.rollout.network import is_private_ip
 from osmosis_ai.rollout.server.api_key import generate_api_key
@@ -80,7 +82,8 @@ def serve_agent_loop(  # noqa: PLR0913 - the documented parameters
     generated = key if api_key is None else None
     shown = banner(agent_loop.name, host, port, generated, folder)
     sys.stderr.write("\n".join([*shown, ""]))
-    uvicorn.run(app, host=host, port=port, log_level=log_level)
+    grace_s = math.ceil((settings or get_settings()).server.shutdown_grace_seconds)
+    uvicorn.run(app, host=host, port=port, log_level=log_level, timeout_graceful_shutdown=grace_s)
 
 
 def debug_folder(debug_dir: str | None) -> str | None:
