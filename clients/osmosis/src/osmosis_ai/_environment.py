@@ -1,6 +1,7 @@
 """The only reader of the environment."""
 
 import os
+from urllib.parse import urlsplit
 
 _ENGINE_PREFIXES = ("AGENT_EVAL_", "AZURE_")
 _ENGINE_SUFFIXES = ("_BASE_URL", "_API_BASE", "_PROXY", "_proxy")
@@ -30,3 +31,16 @@ def settings_with(prefix: str) -> dict[str, str]:
         for name, value in found.items()
         if name.upper().startswith(prefix) and value
     }
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for an address; never for this machine's own."""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - slow to import
+
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in {"localhost", "::1"} or host.startswith("127.") or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    return f"http://{found}" if found and "://" not in found else found

@@ -115,6 +115,42 @@ def test_clients_of_a_loop_share_connections_and_leave_none_behind() -> None:
     asyncio.run(test())
 
 
+@pytest.mark.parametrize(
+    ("user", "key", "header"),
+    [("", None, None), ("us%40er:p%3Aw@", None, "Basic dXNAZXI6cDp3"), ("u:p@", "k", "Bearer k")],
+)
+def test_who_a_client_says_it_is(user: str, key: str | None, header: str | None) -> None:
+    async def test() -> None:
+        async with trainer() as one:
+            url = one.url.replace("http://", f"http://{user}")
+            async with OsmosisLLMClient(url, "r", key, settings=FAST) as client:
+                await client.chat_completions([])
+            assert one.requests[0].headers.get("authorization") == header
+
+    asyncio.run(test())
+
+
+def test_a_proxy_is_used_where_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async with trainer() as proxy:
+            monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
+            monkeypatch.setenv("no_proxy", "direct.invalid")
+            async with OsmosisLLMClient("http://far.invalid/x", "r", settings=FAST) as client:
+                await client.chat_completions([])
+            assert [one.path for one in proxy.requests] == [f"http://far.invalid/x{CHAT}"]
+            async with trainer() as near:
+                async with OsmosisLLMClient(near.url, "r", settings=FAST) as client:
+                    await client.chat_completions([])
+                assert len(near.requests) == len(proxy.requests) == 1
+            async with OsmosisLLMClient("http://direct.invalid", "r", settings=FAST) as client:
+                client.max_retries = 0
+                with pytest.raises(OsmosisTransportError):
+                    await client.chat_completions([])
+            assert len(proxy.requests) == 1
+
+    asyncio.run(test())
+
+
 def test_a_client_shows_no_secret() -> None:
     client = OsmosisLLMClient("http://user:canary@host/", "r", api_key="canary")
     assert "canary" not in repr(client)

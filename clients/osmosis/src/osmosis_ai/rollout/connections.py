@@ -6,6 +6,8 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
+from osmosis_ai._environment import proxy_for
+
 #: httpx looks at every connection of a pool for each request, so a few small pools cost less.
 _POOLS = 64
 _KEEPALIVE_S = 30.0
@@ -67,6 +69,23 @@ _lock = threading.Lock()
 _loops: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, list[_Shared]]]" = (
     WeakKeyDictionary()
 )
+
+
+def transport_to(url: str, *, keepalive: int) -> httpx.AsyncBaseTransport:
+    """Connections to a trainer; close them when they are no longer needed.
+
+    They are a part in those of the running loop, or a pool of their own where the environment
+    names a proxy for the address.
+
+    Args:
+        url: The trainer.
+        keepalive: Idle connections that are kept, about four times over.
+    """
+    proxy = proxy_for(url)
+    if proxy is not None:
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=keepalive)
+        return httpx.AsyncHTTPTransport(proxy=proxy, limits=limits)
+    return shared_transport(tls=url.startswith("https:"), keepalive=keepalive)
 
 
 def shared_transport(*, tls: bool, keepalive: int) -> httpx.AsyncBaseTransport:

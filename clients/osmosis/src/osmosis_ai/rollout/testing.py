@@ -155,11 +155,9 @@ def patch_httpx_for_mock_trainer(client: Any, monkeypatch: Any) -> None:
 
     from osmosis_ai.rollout.client import OsmosisLLMClient  # noqa: PLC0415 - avoids a cycle
 
-    def get_client(self: "OsmosisLLMClient") -> httpx.AsyncClient:
-        if self._client is None:
-            headers = {"content-type": "application/json"}
-            transport = httpx.ASGITransport(app=client.app)
-            self._client = httpx.AsyncClient(transport=transport, headers=headers)
-        return self._client
+    def get_transport(self: "OsmosisLLMClient") -> httpx.AsyncBaseTransport:
+        if self._transport is None:
+            self._transport = httpx.ASGITransport(app=client.app)
+        return self._transport
 
-    monkeypatch.setattr(OsmosisLLMClient, "_get_client", get_client)
+    monkeypatch.setattr(OsmosisLLMClient, "_get_transport", get_transport)
