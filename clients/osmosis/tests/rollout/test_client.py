@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_trainer import CHAT, COMPLETED, FAST, trainer
+from scripted_trainer import ANSWER, CHAT, COMPLETED, FAST, trainer
 
 from osmosis_ai.rollout import (
     LLMClientProtocol,
@@ -133,6 +133,7 @@ def test_who_a_client_says_it_is(user: str, key: str | None, header: str | None)
 def test_a_proxy_is_used_where_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         async with trainer() as proxy:
+            proxy.steps[f"http://far.invalid/x{CHAT}"] = [{"body": ANSWER}]
             monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
             monkeypatch.setenv("no_proxy", "direct.invalid")
             async with OsmosisLLMClient("http://far.invalid/x", "r", settings=FAST) as client:
