@@ -1,6 +1,9 @@
-"""Text files that people made with any tool."""
+"""Text files: those that people made with any tool, and results."""
 
+import json
+import os
 from pathlib import Path
+from typing import Any
 
 from osmosis_ai.errors import CLIError
 
@@ -31,3 +34,19 @@ def decoded(data: bytes, path: Path) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise CLIError(f"'{path}' is not UTF-8 text: save it as UTF-8 ({error.reason})") from error
+
+
+def write_json(path: Path, made: dict[str, Any]) -> None:
+    """Writes results as JSON, whole or not at all.
+
+    Raises:
+        CLIError: They can't be written.
+    """
+    text = json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(text.encode("utf-8", "replace"))
+        beside.replace(path)
+    except OSError as error:
+        raise CLIError(f"Cannot write '{path}': {error.strerror or error}") from error

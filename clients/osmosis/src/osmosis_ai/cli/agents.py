@@ -1,6 +1,5 @@
 """What commands that run agents have in common."""
 
-import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,22 +42,6 @@ def rows_of(dataset: Path, *, offset: int, limit: int | None) -> list[Row]:
     if not rows:
         raise CLIError(f"'{dataset}' has no rows from {offset} on.")
     return rows
-
-
-def write_json(path: Path, made: dict[str, Any]) -> None:
-    """Writes results, whole or not at all.
-
-    Raises:
-        CLIError: They can't be written.
-    """
-    text = json.dumps(made, indent=2, ensure_ascii=True, allow_nan=False, default=str)
-    beside = path.with_name(f".{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        raise CLIError(f"Cannot write '{path}': {error.strerror or error}") from error
 
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from osmosis_ai.cli.agents import run_to_end, write_json
+from osmosis_ai.cli.agents import run_to_end
 from osmosis_ai.cli.bar import progress_bar
 from osmosis_ai.cli.exits import LOW_SCORE, UNSCORED
 from osmosis_ai.errors import CLIError
@@ -16,6 +16,7 @@ from osmosis_ai.rollout.eval.eval_functions import EvalFunction, eval_function
 from osmosis_ai.rollout.eval.evaluation import Evaluation, Outcome
 from osmosis_ai.rollout.eval.loading import load_object
 from osmosis_ai.rollout.eval.results import document
+from osmosis_ai.text_files import write_json
 
 
 def functions_of(names: Sequence[str]) -> list[EvalFunction]:

@@ -1,14 +1,11 @@
 """The result file of a run."""
 
-import json
-import os
 import re
 import time
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from osmosis_ai.errors import CLIError
 from osmosis_ai.eval_rubric.records import Record
 from osmosis_ai.eval_rubric.runner import Runs
 from osmosis_ai.eval_rubric.statistics import delta_statistics, statistics_of
@@ -86,19 +83,3 @@ def _record(record: Record, runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _scores(runs: list[dict[str, Any]]) -> list[float]:
     return [one["score"] for one in runs if one["status"] == "success"]
-
-
-def write(path: Path, made: dict[str, Any]) -> None:
-    """Writes the results, whole or not at all.
-
-    Raises:
-        CLIError: They can't be written.
-    """
-    text = json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False, default=str)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(text.encode("utf-8", "replace"))
-        beside.replace(path)
-    except OSError as error:
-        raise CLIError(f"Cannot write '{path}': {error.strerror or error}") from error

@@ -1,6 +1,5 @@
 """Evaluates every record so many times, many at once, and keeps what is done."""
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from osmosis_ai._rubric.providers import LOCAL, LOCAL_AT_ONCE
+from osmosis_ai.at_once import work_through
 from osmosis_ai.eval_rubric.records import Record
 from osmosis_ai.eval_rubric.suite import RubricConfig
 from osmosis_ai.journal import Journal, content_key
@@ -70,24 +70,16 @@ async def run_records(
         else:
             waiting.append(one)
     resumed = len(outcomes)
-    queue = iter(waiting)
 
-    async def work() -> None:
-        for one in queue:
-            outcome = await _run(one)
-            journal.add(one.key, outcome)
-            outcomes[one.record.index, one.run_index] = outcome
-            progress(outcome)
+    async def work(one: _Asked) -> None:
+        outcome = await _run(one)
+        journal.add(one.key, outcome)
+        outcomes[one.record.index, one.run_index] = outcome
+        progress(outcome)
 
     local = str(config.model_info.get("provider")).strip().lower() == LOCAL
     at_once = min(concurrency, len(waiting), LOCAL_AT_ONCE if local else concurrency)
-    workers = [asyncio.ensure_future(work()) for _ in range(at_once)]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    await work_through(waiting, at_once, work)
     of_record = {
         record.index: [outcomes[record.index, run] for run in range(1, number + 1)]
         for record in records

@@ -1,26 +1,35 @@
 """``osmosis eval``: runs an agent on a dataset and scores what it did."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from osmosis_ai.cli.options import (
+    ApiKey,
+    BaseUrl,
+    Dataset,
+    Debug,
+    Fresh,
+    Limit,
+    MaxTokens,
+    MaxTurns,
+    Mcp,
+    ModuleOrNone,
+    Offset,
+    ResultFile,
+    Temperature,
+)
 from osmosis_ai.errors import CLIError
 
 
 def eval_agent(  # noqa: PLR0913, PLR0917 - the options of the command
-    dataset: Annotated[Path, typer.Option("--dataset", "-d", help=".parquet, .jsonl or .csv")],
+    dataset: Dataset,
     eval_fn: Annotated[
         list[str], typer.Option("--eval-fn", help="module:function that scores; may be repeated.")
     ],
     model: Annotated[str, typer.Option(help="provider/model; a bare name is OpenAI's.")],
-    module: Annotated[
-        str | None,
-        typer.Option("--module", "-m", "--agent", help="The agent loop, as module:attribute."),
-    ] = None,
-    mcp: Annotated[
-        Path | None, typer.Option(help="Folder whose main.py makes a FastMCP server.")
-    ] = None,
+    module: ModuleOrNone = None,
+    mcp: Mcp = None,
     n: Annotated[int, typer.Option("--n", min=1, help="Runs of each row.")] = 1,
     pass_threshold: Annotated[float, typer.Option(help="Lowest score that passes.")] = 1.0,
     batch_size: Annotated[
@@ -29,23 +38,17 @@ def eval_agent(  # noqa: PLR0913, PLR0917 - the options of the command
     baseline_model: Annotated[str | None, typer.Option(help="A model to compare with.")] = None,
     baseline_base_url: Annotated[str | None, typer.Option(help="Its address.")] = None,
     baseline_api_key: Annotated[str | None, typer.Option(help="Its key.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Rows at most.")] = None,
-    offset: Annotated[int, typer.Option(min=0, help="Rows to leave out.")] = 0,
-    api_key: Annotated[str | None, typer.Option(help="Prefer the provider's variable.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of an OpenAI-compatible server.")
-    ] = None,
-    max_turns: Annotated[int, typer.Option(min=1, help="Turns at most.")] = 10,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Tokens of an answer at most.")
-    ] = None,
-    temperature: Annotated[float | None, typer.Option(min=0, max=2)] = None,
-    debug: Annotated[bool, typer.Option(help="Write the events of each rollout.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Result file.")] = None,
+    limit: Limit = None,
+    offset: Offset = 0,
+    api_key: ApiKey = None,
+    base_url: BaseUrl = None,
+    max_turns: MaxTurns = 10,
+    max_tokens: MaxTokens = None,
+    temperature: Temperature = None,
+    debug: Debug = False,
+    output: ResultFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No bar.")] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Do not take up a run that was broken off.")
-    ] = False,
+    fresh: Fresh = False,
     min_mean: Annotated[
         float | None, typer.Option(help="Exit with 4 when the mean of a function is lower.")
     ] = None,

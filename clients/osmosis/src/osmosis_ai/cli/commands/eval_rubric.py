@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from osmosis_ai.cli.exits import LOW_SCORE, UNSCORED, stopping_by_signal
+from osmosis_ai.cli.options import Fresh
 from osmosis_ai.errors import CLIError
 
 
@@ -24,9 +25,7 @@ def eval_rubric(  # noqa: PLR0913, PLR0917 - the options of the command
         Path | None, typer.Option("--baseline", "-b", help="Result file to compare with.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=1024, help="Evaluations at once.")] = 32,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Do not take up a run that was broken off.")
-    ] = False,
+    fresh: Fresh = False,
     min_average: Annotated[
         float | None, typer.Option(help="Exit with 4 when the average is lower.")
     ] = None,
@@ -44,6 +43,7 @@ def eval_rubric(  # noqa: PLR0913, PLR0917 - the options of the command
     from osmosis_ai.eval_rubric.console import lines  # noqa: PLC0415
     from osmosis_ai.eval_rubric.records import load_records  # noqa: PLC0415
     from osmosis_ai.journal import Journal  # noqa: PLC0415
+    from osmosis_ai.text_files import write_json  # noqa: PLC0415
 
     chosen, config_path = _chosen(rubric_id, data, config)
     records = load_records(data, chosen.id)
@@ -57,7 +57,7 @@ def eval_rubric(  # noqa: PLR0913, PLR0917 - the options of the command
             chosen, records, runs, number=number, config_path=config_path, data_path=data,
             identifier=identifier, baseline=figures,
         )  # fmt: skip
-        report.write(file, made)
+        write_json(file, made)
         whole = True
     finally:
         journal.close(remove=whole)

@@ -5,11 +5,8 @@ from typing import Annotated
 
 import typer
 
+from osmosis_ai.cli.options import Module
 from osmosis_ai.errors import CLIError
-
-Module = Annotated[
-    str, typer.Option("--module", "-m", "--agent", help="The agent loop, as module:attribute.")
-]
 
 
 def serve(  # noqa: PLR0913, PLR0917 - the options of the command

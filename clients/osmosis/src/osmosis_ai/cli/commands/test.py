@@ -1,48 +1,53 @@
 """``osmosis test``: runs an agent once on each row of a dataset."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from osmosis_ai.cli.options import (
+    ApiKey,
+    BaseUrl,
+    Dataset,
+    Debug,
+    Limit,
+    MaxTokens,
+    MaxTurns,
+    Mcp,
+    ModuleOrNone,
+    Offset,
+    ResultFile,
+    Temperature,
+)
 from osmosis_ai.errors import CLIError
 
 
 def try_agent(  # noqa: PLR0913, PLR0917 - the options of the command
-    dataset: Annotated[Path, typer.Option("--dataset", "-d", help=".parquet, .jsonl or .csv")],
-    module: Annotated[
-        str | None,
-        typer.Option("--module", "-m", "--agent", help="The agent loop, as module:attribute."),
-    ] = None,
-    mcp: Annotated[
-        Path | None, typer.Option(help="Folder whose main.py makes a FastMCP server.")
-    ] = None,
+    dataset: Dataset,
+    module: ModuleOrNone = None,
+    mcp: Mcp = None,
     model: Annotated[str, typer.Option(help="provider/model; a bare name is OpenAI's.")] = (
         "gpt-5-mini"
     ),
-    limit: Annotated[int | None, typer.Option(min=1, help="Rows at most.")] = None,
-    offset: Annotated[int, typer.Option(min=0, help="Rows to leave out.")] = 0,
+    limit: Limit = None,
+    offset: Offset = 0,
     row: Annotated[int | None, typer.Option(min=0, help="This row alone.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Prefer the provider's variable.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of an OpenAI-compatible server.")
-    ] = None,
-    max_turns: Annotated[int, typer.Option(min=1, help="Turns at most.")] = 10,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Tokens of an answer at most.")
-    ] = None,
-    temperature: Annotated[float | None, typer.Option(min=0, max=2)] = None,
-    debug: Annotated[bool, typer.Option(help="Write the events of each rollout.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Result file.")] = None,
+    api_key: ApiKey = None,
+    base_url: BaseUrl = None,
+    max_turns: MaxTurns = 10,
+    max_tokens: MaxTokens = None,
+    temperature: Temperature = None,
+    debug: Debug = False,
+    output: ResultFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show the summary only.")] = False,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Step through the turns.")
     ] = False,
 ) -> None:
     """Run an agent once on each row, to see that it works. Exits with 1 when a row failed."""
-    from osmosis_ai.cli.agents import agent_of, rows_of, run_to_end, write_json  # noqa: PLC0415
+    from osmosis_ai.cli.agents import agent_of, rows_of, run_to_end  # noqa: PLC0415
     from osmosis_ai.rollout.eval.model import ExternalLLMClient  # noqa: PLC0415 - slow to import
     from osmosis_ai.rollout.eval.one_rollout import Sampling  # noqa: PLC0415
+    from osmosis_ai.text_files import write_json  # noqa: PLC0415
 
     loop = agent_of(module, mcp)
     first, count = (offset, limit) if row is None else (row, 1)

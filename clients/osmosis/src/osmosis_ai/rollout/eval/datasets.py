@@ -9,10 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from osmosis_ai.errors import CLIError
 from osmosis_ai.rollout.eval.errors import DatasetParseError, DatasetValidationError
+from osmosis_ai.text_files import read_text
 
 COLUMNS = ("ground_truth", "user_prompt", "system_prompt")
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,10 @@ def _row(index: int, value: object) -> Row:
 
 
 def _text(path: Path) -> str:
-    data = path.read_bytes()
-    encoding = "utf-16" if data.startswith(_UTF16) else "utf-8-sig"
     try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise DatasetParseError(f"{path} is not UTF-8 text: save it as UTF-8") from error
+        return read_text(path)
+    except CLIError as error:
+        raise DatasetParseError(str(error)) from error
 
 
 def _jsonl(path: Path) -> Iterator[object]:

@@ -1,12 +1,12 @@
 """Runs agents on a dataset and scores what they did, many at once."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from osmosis_ai.at_once import work_through
 from osmosis_ai.journal import Journal, content_key
 from osmosis_ai.rollout.core.base import RolloutAgentLoop
 from osmosis_ai.rollout.eval.datasets import Row
@@ -110,27 +110,19 @@ class Evaluation:
                 outcome.resumed += 1
             else:
                 waiting.append(job)
-        queue = iter(waiting)
 
-        async def work() -> None:
-            for job in queue:
-                if outcome.stop_reason is not None:
-                    return
-                run, systemic = await self._run(job)
-                if systemic:
-                    # What was still running keeps its time and its tokens.
-                    outcome.stop_reason = run["error"]
-                else:
-                    self.journal.add(job.key, run)
-                self._put(outcome, job, run)
+        async def work(job: Job) -> None:
+            if outcome.stop_reason is not None:
+                return
+            run, systemic = await self._run(job)
+            if systemic:
+                # What was still running keeps its time and its tokens.
+                outcome.stop_reason = run["error"]
+            else:
+                self.journal.add(job.key, run)
+            self._put(outcome, job, run)
 
-        workers = [asyncio.ensure_future(work()) for _ in range(self.concurrency)]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+        await work_through(waiting, self.concurrency, work)
         outcome.duration_ms = (time.monotonic() - started) * 1000
         for runs in outcome.runs.values():
             runs.sort(key=lambda run: run["run_index"])
