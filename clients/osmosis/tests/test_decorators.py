@@ -246,6 +246,15 @@ def test_rubric_arguments_are_checked(args: tuple[Any, ...], said: str) -> None:
         scored("s", "g", {}, "too many")
 
 
+def test_strict_functions_take_any_keyword() -> None:
+    assert reward_of(f"{GOOD}, **kwargs") is not None
+    assert osmosis_reward(strict=True)(function_of(f"{GOOD}, **kwargs"))("s", "g") == 0.5
+    with pytest.raises(TypeError, match=r"scored must take \*\*kwargs"):
+        osmosis_reward(strict=True)(function_of(GOOD))
+    with pytest.raises(TypeError, match=r"scored must take \*\*kwargs"):
+        osmosis_rubric(strict=True)(function_of(GOOD.replace(" = None", "")))
+
+
 def test_a_decorated_function_still_looks_like_itself() -> None:
     def scored(solution_str: str, ground_truth: str, extra_info: dict = None) -> float:
         """Says something."""

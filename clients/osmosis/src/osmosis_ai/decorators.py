@@ -27,9 +27,11 @@ _NAMES = ("solution_str", "ground_truth", "extra_info")
 def osmosis_reward(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def osmosis_reward(
-    *, allow_nonfinite: bool = False
+    *, allow_nonfinite: bool = False, strict: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def osmosis_reward(function: Any = None, /, *, allow_nonfinite: bool = False) -> Any:
+def osmosis_reward(
+    function: Any = None, /, *, allow_nonfinite: bool = False, strict: bool = False
+) -> Any:
     """Marks a function that computes a reward by itself.
 
     A function whose first parameter is ``solution_str`` must be
@@ -41,22 +43,25 @@ def osmosis_reward(function: Any = None, /, *, allow_nonfinite: bool = False) ->
         function: The function.
         allow_nonfinite: Let NaN and infinity through, which are refused otherwise: one of them
             makes the mean of a whole batch worthless, and no JSON can hold it.
+        strict: Refuse a function without ``**kwargs``, which later callers may pass more to.
 
     Raises:
         TypeError: When decorated, the signature is another one; when called, the function gives no
             float.
         ValueError: When called, the function gives NaN or infinity.
     """
-    return _decorated(function, _check_reward, None, allow_nonfinite)
+    return _decorated(function, _Checks(_check_reward, None, allow_nonfinite, strict))
 
 
 @overload
 def osmosis_rubric(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def osmosis_rubric(
-    *, allow_nonfinite: bool = False
+    *, allow_nonfinite: bool = False, strict: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def osmosis_rubric(function: Any = None, /, *, allow_nonfinite: bool = False) -> Any:
+def osmosis_rubric(
+    function: Any = None, /, *, allow_nonfinite: bool = False, strict: bool = False
+) -> Any:
     """Marks a function that has a model compute the reward.
 
     A function whose first parameter is ``solution_str`` must be
@@ -67,13 +72,14 @@ def osmosis_rubric(function: Any = None, /, *, allow_nonfinite: bool = False) ->
     Args:
         function: The function.
         allow_nonfinite: Let NaN and infinity through, as for ``osmosis_reward``.
+        strict: Refuse a function without ``**kwargs``, as for ``osmosis_reward``.
 
     Raises:
         TypeError: When decorated, the signature is another one; when called, an argument is of the
             wrong type or missing, or the function gives no float.
         ValueError: When called, the function gives NaN or infinity.
     """
-    return _decorated(function, _check_rubric, _check_arguments, allow_nonfinite)
+    return _decorated(function, _Checks(_check_rubric, _check_arguments, allow_nonfinite, strict))
 
 
 @dataclass(frozen=True)
@@ -94,43 +100,47 @@ class _Shape:
         return bool(self.parameters) and self.parameters[0].name == _NAMES[0]
 
     @property
+    def takes_any_keyword(self) -> bool:
+        return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in self.parameters)
+
+    @property
     def takes_data_source(self) -> bool:
-        return any(
-            one.name == "data_source" or one.kind is inspect.Parameter.VAR_KEYWORD
-            for one in self.parameters
-        )
+        named = any(one.name == "data_source" for one in self.parameters)
+        return named or self.takes_any_keyword
 
     def hint(self, place: int) -> Any:
         return self.hints.get(self.parameters[place].name, _EMPTY)
 
 
-def _decorated(
-    function: Callable[..., Any] | None,
-    check: Callable[[_Shape], None],
-    check_arguments: Callable[[_Shape, tuple[Any, ...], dict[str, Any]], None] | None,
-    allow_nonfinite: bool,
-) -> Any:
+@dataclass(frozen=True)
+class _Checks:
+    """What one of the decorators looks at."""
+
+    signature: Callable[[_Shape], None]
+    arguments: Callable[[_Shape, tuple[Any, ...], dict[str, Any]], None] | None
+    allow_nonfinite: bool
+    strict: bool
+
+
+def _decorated(function: Callable[..., Any] | None, checks: _Checks) -> Any:
     if function is None:
-        return functools.partial(
-            _decorated,
-            check=check,
-            check_arguments=check_arguments,
-            allow_nonfinite=allow_nonfinite,
-        )
+        return functools.partial(_decorated, checks=checks)
     name = getattr(function, "__name__", type(function).__name__)
     signature = inspect.signature(function)
     shape = _Shape(name, signature, resolved_hints(signature, _called(function)))
     if shape.classic:
-        check(shape)
+        checks.signature(shape)
+        if checks.strict and not shape.takes_any_keyword:
+            raise TypeError(f"{name} must take **kwargs, since it is decorated with strict=True")
 
     def before(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not shape.takes_data_source:
             kwargs.pop("data_source", None)
-        if shape.classic and check_arguments is not None:
-            check_arguments(shape, args, kwargs)
+        if shape.classic and checks.arguments is not None:
+            checks.arguments(shape, args, kwargs)
 
     def after(reward: Any) -> Any:
-        return _checked(shape, reward, allow_nonfinite) if shape.classic else reward
+        return _checked(shape, reward, checks.allow_nonfinite) if shape.classic else reward
 
     # An object with an async __call__ and a partial of an async function count as async too.
     if inspect.iscoroutinefunction(_called(function)):
