@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from scripted_trainer import CHAT, COMPLETED, trainer
+import pytest
+from scripted_trainer import CHAT, COMPLETED, Agent, trainer
+
+from osmosis_ai.rollout import create_app
+from osmosis_ai.rollout.server import records
+from osmosis_ai.rollout.server.records import Records, RecordsError
 
 HERE = Path(__file__).parent
 PATHS = os.pathsep.join([str(HERE), str(HERE.parent)])
@@ -92,6 +97,23 @@ def test_a_killed_server_runs_nothing_twice_and_tells_what_it_left_open(tmp_path
         await server.http.aclose()
 
     asyncio.run(test())
+
+
+def test_a_record_that_can_not_be_used_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_LOCK_S", 0.1)
+    file = tmp_path / "deep" / "rollouts.sqlite"
+    first = Records(file)
+    with pytest.raises(RecordsError, match="in use by another server"):
+        create_app(Agent(), record_path=file)
+    first.close()
+    Records(file).close()
+    file.write_bytes(b"no database at all" * 100)
+    with pytest.raises(RecordsError, match="is no record of rollouts"):
+        Records(file)
+    with pytest.raises(RecordsError, match="can't be written"):
+        Records(tmp_path)
 
 
 def test_a_message_that_was_on_its_way_is_sent_again_unchanged(tmp_path: Path) -> None:

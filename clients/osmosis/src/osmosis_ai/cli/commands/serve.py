@@ -40,6 +40,7 @@ def serve(  # noqa: PLR0913, PLR0917 - the options of the command
     from osmosis_ai.rollout.eval.loading import load_agent_loop  # noqa: PLC0415 - slow to import
     from osmosis_ai.rollout.server import reloading  # noqa: PLC0415
     from osmosis_ai.rollout.server import serve as serving  # noqa: PLC0415
+    from osmosis_ai.rollout.server.records import RecordsError  # noqa: PLC0415
     from osmosis_ai.rollout.validator import AgentLoopValidationError  # noqa: PLC0415
 
     loop = load_agent_loop(module)
@@ -56,7 +57,7 @@ def serve(  # noqa: PLR0913, PLR0917 - the options of the command
             skip_register=skip_register, api_key=api_key, local_debug=local, debug_dir=log,
             record_path=record,
         )  # fmt: skip
-    except (serving.ServeError, AgentLoopValidationError, ImportError) as error:
+    except (serving.ServeError, AgentLoopValidationError, RecordsError, ImportError) as error:
         raise CLIError(str(error)) from error
 
 

@@ -63,6 +63,7 @@ def create_app(  # noqa: PLR0913, PLR0917 - the documented parameters
 
     Raises:
         ImportError: FastAPI is not installed.
+        RecordsError: ``record_path`` can't be used.
     """
     try:
         from fastapi import FastAPI  # noqa: PLC0415 - an optional extra

@@ -25,6 +25,22 @@ CREATE TABLE IF NOT EXISTS rollouts (
 """
 
 
+_OPENING = (
+    "PRAGMA locking_mode=EXCLUSIVE",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=NORMAL",
+    "BEGIN EXCLUSIVE",
+    _SCHEMA,
+    "COMMIT",
+)
+#: The file of a server that is just being stopped is free in so many seconds.
+_LOCK_S = 5.0
+
+
+class RecordsError(Exception):
+    """A file can't hold the record of a server."""
+
+
 @dataclass(frozen=True)
 class Kept:
     """A rollout as it was kept.
@@ -52,17 +68,37 @@ class Records:
     """Rollouts in an SQLite file. What was written is there after a kill of the process.
 
     Args:
-        path: The file; made where it is missing, readable for its owner only.
+        path: The file; made where it is missing, readable for its owner only, and held until it is
+            closed: two servers on one file would run a rollout twice.
+
+    Raises:
+        RecordsError: It can't be used; the message says why.
     """
 
     def __init__(self, path: "str | os.PathLike[str]") -> None:
         file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False, timeout=10)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.execute(_SCHEMA)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch(mode=0o600)
+            self._db = sqlite3.connect(
+                file, isolation_level=None, check_same_thread=False, timeout=_LOCK_S
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise RecordsError(f"The record '{file}' can't be written: {error}") from error
+        try:
+            for statement in _OPENING:
+                self._db.execute(statement)
+        except sqlite3.OperationalError as error:
+            self._db.close()
+            raise RecordsError(
+                f"The record '{file}' is in use by another server, or can't be written ({error}): "
+                "give each server a file of its own"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise RecordsError(
+                f"'{file}' is no record of rollouts ({error}): move it away, or name another file"
+            ) from error
 
     def take_on(self, kept: Kept) -> None:
         """Writes a rollout before it runs."""
