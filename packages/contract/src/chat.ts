@@ -169,7 +169,7 @@ export const chatChoice = wireType(
   'ChatChoice',
   'An answer.',
   z.object({
-    index: described('Place among the answers: 0.', z.int()),
+    index: described('Place among the answers: 0.', z.int().check(z.minimum(0))),
     message: chatAnswerMessage,
     finish_reason: described(
       'Why it ended, such as "stop", "length" or "tool_calls".',

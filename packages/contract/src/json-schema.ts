@@ -3,7 +3,7 @@ import { wireTypes } from './wire-types.js';
 
 export type JsonSchema = { [key: string]: unknown };
 
-/** Bounds that zod writes for every integer; they say nothing about the field. */
+/** The largest integer that JSON numbers carry exactly: zod writes it as the bound of every integer. */
 const SAFE = Number.MAX_SAFE_INTEGER;
 
 /** Every wire type as JSON Schema 2020-12 under `$defs`. */
@@ -42,13 +42,14 @@ function clean(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, member]) => !isNoise(key, member))
+      .filter(([key, member]) => !isNoise(value, key, member))
       .map(([key, member]) => [key, clean(member)]),
   );
 }
 
-function isNoise(key: string, member: unknown): boolean {
+function isNoise(owner: object, key: string, member: unknown): boolean {
   if (key === '$schema' || key === '$id') return true;
   if (key === 'propertyNames') return true;
-  return (key === 'minimum' && member === -SAFE) || (key === 'maximum' && member === SAFE);
+  // A count says where it begins and nobody reaches the end; any other integer is refused beyond either.
+  return key === 'maximum' && member === SAFE && 'minimum' in owner && owner.minimum !== -SAFE;
 }

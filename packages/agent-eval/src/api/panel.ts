@@ -4,10 +4,11 @@ import type { Judgement } from '../judge/judge.js';
 import { panelVersion } from '../judge/judge-version.js';
 import { asRemembered } from '../judge/memory.js';
 import type { Failed, Member } from '../judge/panel/member.js';
-import { pooled } from '../judge/panel/pool.js';
+import { majorityOf, pooled } from '../judge/panel/pool.js';
 import type { ApiDeps } from './deps.js';
 import { modelFor, type Question, type Respondent, refused, respondent } from './respondent.js';
-import { ofOneAlone } from './within.js';
+import { calledOff, type Round, startRound } from './round.js';
+import { isStop, ofOneAlone } from './within.js';
 
 /** With several samples a model must be free to answer otherwise. */
 export const SAMPLING_TEMPERATURE = 0.7;
@@ -25,11 +26,29 @@ export async function panelJudgement(
 ): Promise<Judgement> {
   const { samples = 1, pool = 'mean', quorum } = question.request;
   const panel = await panelOf(deps, samples > 1 ? withSampling(question) : question, deadline);
-  const members = await Promise.all(
-    panel.map((one) => ('error' in one ? copies(one, samples) : answers(one, samples, deadline))),
-  );
+  const needed = quorum ?? majorityOf(panel.length * samples);
+  const members = await askAll(panel, samples, needed, deadline);
   const judgeVersion = await versionOf(panel, { samples, pool });
-  return pooled(question.rubric, members.flat(), { pool, quorum, judgeVersion });
+  return pooled(question.rubric, members, { pool, quorum: needed, judgeVersion });
+}
+
+/** Asks everyone, as long as `needed` verdicts can still be had. */
+async function askAll(
+  panel: readonly (Respondent | Failed)[],
+  samples: number,
+  needed: number,
+  deadline: Deadline,
+): Promise<Member[]> {
+  const round = startRound(deadline, panel.length * samples - needed);
+  try {
+    round.fail(samples * panel.filter((one) => 'error' in one).length);
+    const members = panel.map((one) =>
+      'error' in one ? copies(one, samples) : answers(one, samples, round, deadline),
+    );
+    return (await Promise.all(members)).flat();
+  } finally {
+    round.release();
+  }
 }
 
 function withSampling(question: Question): Question {
@@ -82,23 +101,41 @@ function copies<T>(one: T, times: number): T[] {
 }
 
 /** One model's answers, one for each sample. */
-async function answers(one: Respondent, samples: number, deadline: Deadline): Promise<Member[]> {
+async function answers(
+  one: Respondent,
+  samples: number,
+  round: Round,
+  call: Deadline,
+): Promise<Member[]> {
   if (one.varies) {
-    return Promise.all(Array.from({ length: samples }, (_, i) => answer(one, i, deadline)));
+    return Promise.all(Array.from({ length: samples }, (_, i) => answer(one, i, round, call)));
   }
-  const first = await answer(one, 0, deadline);
+  const first = await answer(one, 0, round, call);
   if (samples === 1) return [first];
-  if ('error' in first) return copies(first, samples);
+  if ('error' in first) {
+    round.fail(samples - 1);
+    return copies(first, samples);
+  }
   const told = `${one.model} answers the same each time, so it was asked once for ${samples} samples`;
   const warned = { ...first.judgement, warnings: [...first.judgement.warnings, told] };
   const again: Member = { model: one.model, judgement: asRemembered(warned) };
   return [{ model: one.model, judgement: warned }, ...copies(again, samples - 1)];
 }
 
-async function answer(one: Respondent, sample: number, deadline: Deadline): Promise<Member> {
+async function answer(
+  one: Respondent,
+  sample: number,
+  round: Round,
+  call: Deadline,
+): Promise<Member> {
+  const { model } = one;
+  if (round.over) return { model, error: calledOff() };
   try {
-    return { model: one.model, judgement: await one.judge(sample, deadline) };
+    return { model, judgement: await one.judge(sample, round.deadline) };
   } catch (thrown) {
-    return { model: one.model, error: ofOneAlone(thrown, deadline) };
+    if (round.over && isStop(thrown)) return { model, error: calledOff() };
+    const error = ofOneAlone(thrown, call);
+    round.fail(1);
+    return { model, error };
   }
 }

@@ -60,6 +60,11 @@ function stopError(deadline: Deadline): AgentEvalError | null {
   }
 }
 
+/** Whether work ended because it was called off, and not for a fault of its own. */
+export function isStop(thrown: unknown): boolean {
+  return !(thrown instanceof AgentEvalError) || thrown.code === 'cancelled';
+}
+
 /**
  * The error of one of several askings. A fault of the request or of the engine, and a caller who has left, are
  * no matter of one alone: those are thrown on.

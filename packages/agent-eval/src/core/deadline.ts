@@ -10,7 +10,7 @@ export interface Deadline extends Cancellation {
   remainingMs(): number;
   /** Set once it has stopped. */
   stopReason(): StopReason | null;
-  /** Ends the timer and the listening to the caller; to be called when the call is over. */
+  /** Ends the timer, the listening to the caller and what is still under way; to be called when the call is over. */
   release(): void;
 }
 
@@ -35,6 +35,8 @@ export function startDeadline(clock: Clock, timeoutMs: number, caller?: Cancella
     release() {
       cancelTimer();
       forgetCaller?.();
+      // One of several askings may have ended the call: nothing would end the others any more.
+      stop('cancelled');
     },
   };
 }

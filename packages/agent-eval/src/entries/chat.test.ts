@@ -93,6 +93,54 @@ describe('a turn', () => {
     expect((await sent())[1]).toMatchObject({ messages: [...HELLO, said, answer], tools: [TOOL] });
   });
 
+  it('has every tool call of an event stream that nobody asked for', async () => {
+    const piece = (calls: object[], finish: string | null = null) =>
+      `data: ${JSON.stringify({ id: 'r', created: 5, choices: [{ delta: { tool_calls: calls }, finish_reason: finish }] })}\n\n`;
+    const raw = [
+      piece([{ index: 0, id: 'c1', function: { name: 'weather', arguments: '{"a"' } }]),
+      piece([{ index: 1, id: 'c2', function: { name: 'time', arguments: '' } }]),
+      piece([{ index: 0, function: { arguments: ':1}' } }]),
+      piece([{ index: 1, function: { arguments: '{}' } }]),
+      // Some gateways number all of them 0.
+      piece([{ index: 0, id: 'c3', function: { name: 'weather', arguments: '{"a":2}' } }], 'stop'),
+      'data: [DONE]\n\n',
+    ].join('');
+    await server.script([{ reply: { raw } }]);
+    const call = (id: string, name: string, given: string) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: given },
+    });
+    expect(await chat({ tools: [TOOL] })).toMatchObject({
+      id: 'r',
+      created: 5,
+      choices: [
+        {
+          message: {
+            tool_calls: [
+              call('c1', 'weather', '{"a":1}'),
+              call('c2', 'time', '{}'),
+              call('c3', 'weather', '{"a":2}'),
+            ],
+          },
+        },
+      ],
+    });
+  });
+
+  it.each([
+    ['a tool call without a name', { tool_calls: [{ id: 'c', function: { arguments: '{}' } }] }],
+    ['tool calls that are none', { tool_calls: ['weather'] }],
+    ['the word of a tool call, but none', { tool_calls: [] }],
+  ])('with %s is an error, not half an answer', async (_name, message) => {
+    const step = says({ content: null, ...message }, { finishReason: 'tool_calls' });
+    await server.script([], step);
+    const once = await compose({ AGENT_EVAL_ATTEMPTS: '1' });
+    await expect(chat({ tools: [TOOL] }, once)).rejects.toMatchObject({ code: 'provider_error' });
+    await once.close();
+    await server.script([], {});
+  });
+
   it('has its price', async () => {
     const usage = { prompt_tokens: 1_000_000, completion_tokens: 0 };
     await server.script([says({ content: 'Hi.' }, { usage })]);

@@ -137,6 +137,24 @@ describe('a judge that', () => {
     ]);
   });
 
+  it('fails on one text alone is not asked on about the other', async () => {
+    const broken = { status: 401, reply: { json: { error: { message: 'no' } } } };
+    // The first call of all goes alone, to learn what the endpoint takes.
+    const answers = { q1: 'yes', q2: 'no', q3: 'no' };
+    const fine = content(JSON.stringify({ rationale: 'r', answers }), { times: 'forever' });
+    await provider.script([fine]);
+    await compare({ scoreMode: 'checks' });
+    await provider.reset();
+    await provider.script([
+      { ...broken, match: { bodyContains: SHORT } },
+      { ...fine, delayMs: 20_000 },
+    ]);
+    await expect(compare({ scoreMode: 'checks' })).rejects.toMatchObject({ code: 'provider_auth' });
+    await expect
+      .poll(async () => (await provider.requests()).map(({ outcome }) => outcome).sort())
+      .toEqual(['answered', 'client-gone']);
+  });
+
   it('fails in both orders is an error', async () => {
     await provider.script([{ status: 401, times: 'forever' }]);
     await expect(compare()).rejects.toMatchObject({ code: 'provider_auth' });

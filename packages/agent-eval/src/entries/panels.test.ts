@@ -196,6 +196,29 @@ describe('a panel of models', () => {
     });
   });
 
+  it('asks no longer once its quorum is out of reach', async () => {
+    const broken = { status: 401, reply: { json: { error: { message: 'no' } } } };
+    const slow = says(2, { delayMs: 20_000 });
+    await provider.script([of('a', broken), of('b', slow), of('c', slow)]);
+    await expect(judge({ models: ['a', 'b', 'c'], quorum: 3 })).rejects.toMatchObject({
+      code: 'judge_no_quorum',
+      message: expect.stringContaining('a provider_auth, b cancelled, c cancelled'),
+      details: { given: 0, quorum: 3 },
+    });
+    await expect
+      .poll(async () => (await provider.requests()).map(({ outcome }) => outcome).sort())
+      .toEqual(['answered', 'client-gone', 'client-gone']);
+  });
+
+  it('asks nobody when too many of its models can not be asked', async () => {
+    const models = ['a', 'local/none', 'local/neither'];
+    await expect(judge({ models, samples: 2 })).rejects.toMatchObject({
+      code: 'judge_no_quorum',
+      details: { asked: 6, given: 0, quorum: 4, attempts: 0 },
+    });
+    expect((await provider.stats()).calls).toBe(0);
+  });
+
   it('ends at every socket when its caller leaves', async () => {
     await provider.script([says(2, { times: 'forever', delayMs: 20_000 })]);
     const canceller = new Canceller();

@@ -9,6 +9,8 @@ export interface ChatRead {
   id: string;
   created: number;
   message: ChatMessage;
+  /** Whether every tool call says which tool it calls. */
+  named: boolean;
   finishReason: string | null;
   model: string | null;
   usage: TokenUsage | null;
@@ -24,10 +26,16 @@ export function chatBody(request: ChatRequest, shape: RequestShape): string {
 /** Reads a turn of the model: what it says, and the tools it calls with the arguments as it wrote them. */
 export function readChatAnswer(body: string): Answer<ChatRead> {
   const answer = readAnswer(body, readRoot, joinEventStream);
-  if (answer.kind !== 'completion' || answer.finishReason !== null || said(answer.message)) {
-    return answer;
-  }
-  return { kind: 'unreadable', message: 'answered without a message (status 200)' };
+  if (answer.kind !== 'completion') return answer;
+  const { message, finishReason, named } = answer;
+  // A call left out would never be answered, and the agent would not know.
+  if (!named) return unreadable('answered with a tool call that names no tool (status 200)');
+  if (said(message) || (finishReason !== null && finishReason !== 'tool_calls')) return answer;
+  return unreadable('answered without a message (status 200)');
+}
+
+function unreadable(message: string): Answer<ChatRead> {
+  return { kind: 'unreadable', message };
 }
 
 function said({ content, refusal, toolCalls }: ChatMessage): boolean {
@@ -37,6 +45,8 @@ function said({ content, refusal, toolCalls }: ChatMessage): boolean {
 function readRoot(root: Record<string, unknown>): ChatRead {
   const choice = record(array(root.choices)[0]);
   const message = record(choice.message);
+  const given = array(message.tool_calls);
+  const toolCalls = given.flatMap(toolCall);
   return {
     kind: 'completion',
     id: stringOr(root.id, ''),
@@ -44,8 +54,9 @@ function readRoot(root: Record<string, unknown>): ChatRead {
     message: {
       content: contentOf(message.content),
       refusal: stringOr(message.refusal, null),
-      toolCalls: array(message.tool_calls).flatMap(toolCall),
+      toolCalls,
     },
+    named: toolCalls.length === given.length,
     finishReason: stringOr(choice.finish_reason, null),
     model: stringOr(root.model, null),
     usage: readUsage(record(root.usage)),

@@ -93,7 +93,7 @@ class BatchLineByName(RequestModel):
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     """Sampling temperature; default 0, or 0.7 with several samples."""
 
-    seed: Integer | None = None
+    seed: Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     reasoning_effort: Annotated[Text, Field(pattern=r"^[a-z]{1,20}$")] | None = None
@@ -121,7 +121,7 @@ class BatchLineByName(RequestModel):
     provider: ProviderChoice | None = None
     """The model endpoint for this request alone."""
 
-    id: Annotated[Text, Field(max_length=256)] | Integer | None = None
+    id: Annotated[Text, Field(max_length=256)] | Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Given back with the outcome."""
 
 
@@ -279,7 +279,7 @@ class BatchLineByRubric(RequestModel):
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     """Sampling temperature; default 0, or 0.7 with several samples."""
 
-    seed: Integer | None = None
+    seed: Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     reasoning_effort: Annotated[Text, Field(pattern=r"^[a-z]{1,20}$")] | None = None
@@ -307,7 +307,7 @@ class BatchLineByRubric(RequestModel):
     provider: ProviderChoice | None = None
     """The model endpoint for this request alone."""
 
-    id: Annotated[Text, Field(max_length=256)] | Integer | None = None
+    id: Annotated[Text, Field(max_length=256)] | Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Given back with the outcome."""
 
 
@@ -486,7 +486,7 @@ class BatchScored(WireModel):
     index: Annotated[int, Field(ge=0)]
     """Which line this is about; blank lines are not counted."""
 
-    id: Annotated[str, Field(max_length=256)] | int | None = None
+    id: Annotated[str, Field(max_length=256)] | Annotated[int, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Given back with the outcome."""
 
     outcome: Literal["scored"]
@@ -500,7 +500,7 @@ class BatchUnscored(WireModel):
     index: Annotated[int, Field(ge=0)]
     """Which line this is about; blank lines are not counted."""
 
-    id: Annotated[str, Field(max_length=256)] | int | None = None
+    id: Annotated[str, Field(max_length=256)] | Annotated[int, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Given back with the outcome."""
 
     outcome: Literal["unscored"]
@@ -592,7 +592,7 @@ class ChatAssistantMessage(RequestModel):
 class ChatChoice(WireModel):
     """An answer."""
 
-    index: int
+    index: Annotated[int, Field(ge=0)]
     """Place among the answers: 0."""
 
     message: ChatAnswerMessage
@@ -696,7 +696,7 @@ class ChatRequest(RequestModel):
     stop: Text | list[Text] | None = None
     """Texts at which the answer ends."""
 
-    seed: Integer | None = None
+    seed: Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Sampling seed, for endpoints that take one."""
 
     n: Literal[1] | None = None
@@ -796,7 +796,7 @@ class CompareByName(RequestModel):
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     """Sampling temperature; default 0, or 0.7 with several samples."""
 
-    seed: Integer | None = None
+    seed: Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
@@ -852,7 +852,7 @@ class CompareByRubric(RequestModel):
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     """Sampling temperature; default 0, or 0.7 with several samples."""
 
-    seed: Integer | None = None
+    seed: Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     max_tokens: Annotated[Integer, Field(ge=1, le=1000000)] | None = None
@@ -1041,7 +1041,7 @@ class JudgeByName(RequestModel):
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     """Sampling temperature; default 0, or 0.7 with several samples."""
 
-    seed: Integer | None = None
+    seed: Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     reasoning_effort: Annotated[Text, Field(pattern=r"^[a-z]{1,20}$")] | None = None
@@ -1115,7 +1115,7 @@ class JudgeByRubric(RequestModel):
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     """Sampling temperature; default 0, or 0.7 with several samples."""
 
-    seed: Integer | None = None
+    seed: Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
     """Sampling seed, for endpoints that take one; each further sample has the next number."""
 
     reasoning_effort: Annotated[Text, Field(pattern=r"^[a-z]{1,20}$")] | None = None

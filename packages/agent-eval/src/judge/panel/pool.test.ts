@@ -1,7 +1,7 @@
 import { AgentEvalError, type JudgeResult, parseRubric } from '@tangle-network/agent-eval-contract';
 import { describe, expect, it } from 'vitest';
 import type { Member } from './member.js';
-import { type PoolOptions, pooled } from './pool.js';
+import { majorityOf, type PoolOptions, pooled } from './pool.js';
 import { agreement, deviation, median } from './statistics.js';
 
 const rubric = parseRubric({
@@ -47,8 +47,10 @@ const failed = (code: 'judge_malformed' | 'provider_error', details = {}): Membe
   error: new AgentEvalError(code, 'No verdict.', details),
 });
 
-const pool = (members: Member[], options: Partial<PoolOptions> = {}) =>
-  pooled(rubric, members, { pool: 'mean', quorum: undefined, judgeVersion: 'of all', ...options });
+const pool = (members: Member[], options: Partial<PoolOptions> = {}) => {
+  const quorum = majorityOf(members.length);
+  return pooled(rubric, members, { pool: 'mean', quorum, judgeVersion: 'of all', ...options });
+};
 
 describe('pooled verdicts', () => {
   const three = [said(2, 0), said(8, 1), said(9, 1)];
@@ -164,8 +166,9 @@ describe('members that failed', () => {
       ...Array.from({ length: good }, () => said(4, 1)),
       ...Array.from({ length: bad }, () => failed('judge_malformed')),
     ];
-    if (enough) expect(pool(members, { quorum }).composite).toBeCloseTo(0.55, 12);
-    else expect(() => pool(members, { quorum })).toThrow(/verdicts were given/);
+    const options = quorum === undefined ? {} : { quorum };
+    if (enough) expect(pool(members, options).composite).toBeCloseTo(0.55, 12);
+    else expect(() => pool(members, options)).toThrow(/verdicts were given/);
   });
 
   it('say in the error who failed why, and what it took', () => {

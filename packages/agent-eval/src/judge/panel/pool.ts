@@ -13,16 +13,21 @@ import { agreement, deviation, mean, median } from './statistics.js';
 
 export interface PoolOptions {
   pool: PoolMode;
-  /** Fewest verdicts that make a pooled one; undefined: more than half of the members. */
-  quorum: number | undefined;
+  /** Fewest verdicts that make a pooled one. */
+  quorum: number;
   judgeVersion: string;
+}
+
+/** The quorum of a panel that names none. */
+export function majorityOf(members: number): number {
+  return Math.floor(members / 2) + 1;
 }
 
 /** Makes one judgement of those of a panel. Throws `judge_no_quorum` where too few gave one. */
 export function pooled(
   rubric: Rubric,
   members: readonly Member[],
-  { pool, quorum = Math.floor(members.length / 2) + 1, judgeVersion }: PoolOptions,
+  { pool, quorum, judgeVersion }: PoolOptions,
 ): Judgement {
   const scored = members.filter((member) => 'judgement' in member);
   const failed = members.filter((member) => 'error' in member);

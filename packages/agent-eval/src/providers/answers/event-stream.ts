@@ -1,5 +1,6 @@
 import { parseJson } from '../../core/json.js';
 import { first, member, textOf } from './error-body.js';
+import { array, stringOr } from './fields.js';
 
 /** Whether a body is an event stream: some gateways send one though none was asked for. */
 export function isEventStream(body: string): boolean {
@@ -13,7 +14,9 @@ export function isEventStream(body: string): boolean {
 export function joinEventStream(body: string): unknown {
   const message: Record<string, string> = {};
   let finishReason: unknown = null;
-  let toolArguments = '';
+  const calls: ToolCall[] = [];
+  let id: unknown;
+  let created: unknown;
   let model: unknown;
   let usage: unknown;
   let done = false;
@@ -27,6 +30,8 @@ export function joinEventStream(body: string): unknown {
     const event = parseJson(data);
     const error = member(event, 'error');
     if (error !== undefined && error !== null) return { error };
+    id ??= member(event, 'id');
+    created ??= member(event, 'created');
     model ??= member(event, 'model');
     usage = member(event, 'usage') ?? usage;
     const choice = first(member(event, 'choices'));
@@ -36,15 +41,40 @@ export function joinEventStream(body: string): unknown {
       const piece = textOf(member(delta, name));
       if (piece !== '') message[name] = (message[name] ?? '') + piece;
     }
-    const call = first(member(delta, 'tool_calls'));
-    toolArguments += textOf(member(member(call, 'function'), 'arguments'));
+    addCalls(calls, member(delta, 'tool_calls'));
     finishReason = member(choice, 'finish_reason') ?? finishReason;
   }
   if (!done && finishReason === null) return undefined;
-  const calls = toolArguments === '' ? undefined : [{ function: { arguments: toolArguments } }];
+  const all = { ...message, tool_calls: calls.length === 0 ? undefined : calls };
   return {
+    id,
+    created,
     model,
     usage,
-    choices: [{ message: { ...message, tool_calls: calls }, finish_reason: finishReason }],
+    choices: [{ message: all, finish_reason: finishReason }],
   };
+}
+
+interface ToolCall {
+  index: unknown;
+  id: string | null;
+  function: { name: string | null; arguments: string };
+}
+
+/** Adds pieces of tool calls, each to the last call at its index; another id there begins another call. */
+function addCalls(calls: ToolCall[], pieces: unknown): void {
+  for (const [place, piece] of array(pieces).entries()) {
+    const index = member(piece, 'index') ?? place;
+    const id = stringOr(member(piece, 'id'), null);
+    const called = member(piece, 'function');
+    const known = calls.findLast((call) => call.index === index);
+    const other = known === undefined || (known.id !== null && id !== null && known.id !== id);
+    const call: ToolCall = other ? { index, id, function: { name: null, arguments: '' } } : known;
+    if (other) calls.push(call);
+    call.id ??= id;
+    call.function.name ??= stringOr(member(called, 'name'), null);
+    const given = member(called, 'arguments');
+    const whole = typeof given === 'object' && given !== null;
+    call.function.arguments += whole ? JSON.stringify(given) : textOf(given);
+  }
 }
