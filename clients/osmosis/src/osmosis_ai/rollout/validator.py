@@ -46,6 +46,9 @@ class AgentLoopValidationError(Exception):
         lines = "".join(f"\n  {one}" for one in errors)
         super().__init__(f"The agent loop has {len(errors)} error(s):{lines}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.errors,)
+
 
 @dataclass
 class ValidationResult:
