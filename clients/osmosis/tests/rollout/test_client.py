@@ -18,6 +18,7 @@ from osmosis_ai.rollout import (
     OsmosisTransportError,
     OsmosisValidationError,
 )
+from osmosis_ai.rollout.completions import Counted, read_completion
 from osmosis_ai.rollout.retrying import Waits, retry_after_s, verdict_on
 
 
@@ -195,3 +196,19 @@ def test_answers_mean_what_they_say() -> None:
         assert verdict_on(status, any_success=True) == "refused"
     for status in (201, 204, 301, 304, 307):
         assert verdict_on(status, any_success=False) == "odd"
+
+
+@pytest.mark.parametrize(
+    ("told", "counted"),
+    [
+        ("1e999", 0), ("NaN", 0), ("-1", 0), ("true", 0), ("null", 0), ('"7"', 0), ("[]", 0),
+        ("7", 7), ("7.9", 7), ("1" * 30, int("1" * 30)),
+    ],
+)  # fmt: skip
+def test_L8_usage_that_is_no_count_counts_nothing(told: str, counted: int) -> None:
+    body = f'{{"choices": [{{"message": {{}}}}], "usage": {{"prompt_tokens": {told}}}}}'
+    counts = Counted()
+    counts.add(read_completion(body.encode(), 200, "POST x"), 1.5)
+    metrics = counts.metrics()
+    assert (metrics.prompt_tokens, metrics.max_context_tokens) == (counted, counted)
+    assert (metrics.num_llm_calls, metrics.llm_latency_ms, metrics.response_tokens) == (1, 1.5, 0)

@@ -185,3 +185,26 @@ def test_json_of_what_goes_round_in_circles() -> None:
     with pytest.raises(ValueError, match="Circular"):
         strict_json(circle)
     assert strict_json({"a": [1, "é"]}) == b'{"a":[1,"\\u00e9"]}'
+
+
+class Wordless:
+    def __str__(self) -> str:
+        raise OSError("no words")
+
+    __repr__ = __str__
+
+
+def test_L16_json_of_values_that_refuse_to_be_written() -> None:
+    large = 10**400
+    assert json.loads(lenient_json([large, float("nan")])) == [large, None]
+    assert json.loads(lenient_json([10**5000, 1])) == [None, 1]
+    assert json.loads(lenient_json([Wordless()])) == ["Wordless"]
+    assert json.loads(lenient_json({Wordless(): 1, (1, 2): 2})) == {"Wordless": 1, "(1, 2)": 2}
+
+
+def test_json_of_what_holds_itself_twice_stays_small() -> None:
+    twice: list[Any] = []
+    twice += [twice, twice, {"again": twice}]
+    assert json.loads(lenient_json(twice)) == ["list", "list", {"again": "list"}]
+    shared = [1]
+    assert json.loads(lenient_json([shared, shared, {1}])) == [[1], [1], [1]]

@@ -189,6 +189,13 @@ def test_unknown_fields_are_ignored() -> None:
         ("http://a.example@evil.example", ["a.example"], False),
         ("http://127.0.0.1:9", ["a.example"], False),
         ("http://169.254.169.254", ["169.254.169.254"], True),
+        ("http://a.example", ["a.example:80"], True),
+        ("https://a.example", ["a.example:443"], True),
+        ("https://a.example", ["a.example:80"], False),
+        ("http://[::1]:9", ["[::1]:9"], True),
+        ("http://[::1]:8", ["[::1]:9"], False),
+        ("http://[::1]:8", ["[::1]"], True),
+        ("http://[::1]:8", ["::1"], True),
     ],
 )
 def test_L15_trainers_that_a_server_speaks_to(

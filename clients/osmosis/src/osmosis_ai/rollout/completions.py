@@ -1,6 +1,7 @@
 """Answers of the trainer's model: reading them, and counting what they took. Pure."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -113,5 +114,7 @@ class Counted:
 
 
 def _tokens(value: object) -> int:
-    whole = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-    return int(value) if whole else 0  # type: ignore[call-overload]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    # A trainer's 1e999 is infinity, of which there is no int.
+    return int(value) if 0 <= value < math.inf else 0

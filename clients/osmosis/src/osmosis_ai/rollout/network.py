@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import httpx
 
 _LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+_ZONE = re.compile(r"[A-Za-z0-9._~-]+")
 _MAX_HOST = 253
 _CLOUD_S = 2.0
 _CLOUD_TOTAL_S = 6.0
@@ -83,11 +84,23 @@ def is_valid_hostname_or_ip(host: str) -> bool:
     bare = _without_port(host)
     if bare is None:
         return False
+    if host.startswith("[") or ":" in bare:
+        return _is_ipv6(bare)
     try:
         ipaddress.ip_address(bare)
     except ValueError:
         return len(bare) <= _MAX_HOST and all(_LABEL.fullmatch(one) for one in bare.split("."))
     return True
+
+
+def _is_ipv6(text: str) -> bool:
+    # The zone after "%" may hold anything by itself, a line break too.
+    address, percent, zone = text.partition("%")
+    try:
+        ipaddress.IPv6Address(address)
+    except ValueError:
+        return False
+    return not percent or _ZONE.fullmatch(zone) is not None
 
 
 def _without_port(host: str) -> str | None:
@@ -168,7 +181,8 @@ async def _quietly(answer: Awaitable[str | None]) -> str | None:
 
     try:
         return await answer
-    except (httpx.HTTPError, httpx.InvalidURL):
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError):
+        # A token that no header can hold is a UnicodeError.
         return None
 
 

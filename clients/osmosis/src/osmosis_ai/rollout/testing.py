@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ _WORDS = ("calculate", "add", "sum", "plus", "subtract", "multiply", "divide")
 
 
 class RolloutCompletionTracker:
-    """Keeps terminal messages, and tells when one came.
+    """Keeps terminal messages, and tells when one came, also from another thread's event loop.
 
     Attributes:
         event: Set once a message came.
@@ -26,11 +27,18 @@ class RolloutCompletionTracker:
     def __init__(self) -> None:
         self.event = asyncio.Event()
         self.responses: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+        self._waiting: list[asyncio.AbstractEventLoop] = []
 
     def record(self, response: dict[str, Any]) -> None:
         """Keeps a message."""
-        self.responses.append(response)
-        self.event.set()
+        with self._lock:
+            self.responses.append(response)
+            elsewhere = [one for one in self._waiting if one is not _running_loop()]
+            if not elsewhere:
+                self.event.set()
+            for one in elsewhere:
+                one.call_soon_threadsafe(self.event.set)
 
     def clear(self) -> None:
         """Forgets all."""
@@ -39,11 +47,25 @@ class RolloutCompletionTracker:
 
     async def wait(self, timeout: float = 5.0) -> bool:
         """Waits for a message, at most so many seconds; whether one came."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            self._waiting.append(loop)
         try:
             await asyncio.wait_for(self.event.wait(), timeout)
         except asyncio.TimeoutError:
-            return False
+            # A wait of no time at all has not looked yet.
+            return self.event.is_set()
+        finally:
+            with self._lock:
+                self._waiting.remove(loop)
         return True
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def fake_token_ids(count: int) -> list[int]:

@@ -76,8 +76,10 @@ async def execute_tool_calls(
         tool_calls: The calls.
         executor: Runs one call and gives its message. The first exception ends them all.
     """
-    tasks = [asyncio.ensure_future(executor(call)) for call in tool_calls]
+    tasks: list[asyncio.Future[dict[str, Any]]] = []
     try:
+        for call in tool_calls:
+            tasks.append(asyncio.ensure_future(executor(call)))
         return list(await asyncio.gather(*tasks))
     finally:
         for task in tasks:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic import ValidationError as PydanticValidationError
 
-from osmosis_ai.rollout.core.schemas import RolloutRequest
+from osmosis_ai.rollout.core.schemas import OpenAIFunctionToolSchema, RolloutRequest
 
 KNOWN_TYPES = frozenset({"function"})
 
@@ -45,6 +46,9 @@ class AgentLoopValidationError(Exception):
         self.errors = errors
         lines = "".join(f"\n  {one}" for one in errors)
         super().__init__(f"The agent loop has {len(errors)} error(s):{lines}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.errors,)
 
 
 @dataclass
@@ -96,7 +100,10 @@ def validate_agent_loop(loop: Any, *, request: RolloutRequest | None = None) -> 
     tools, of_getting = _get_tools(loop, asked)
     found = [*_of_name(loop), *of_getting, *_of_run(loop)]
     for place, tool in enumerate(tools):
-        found += _of_tool(tool, f"tools[{place}]")
+        of_tool = list(_of_tool(tool, f"tools[{place}]"))
+        found += of_tool
+        if all(one.code in _WARNINGS for one in of_tool):
+            found += _of_schema(tool, f"tools[{place}]")
     warnings = [one for one in found if one.code in _WARNINGS]
     errors = [one for one in found if one.code not in _WARNINGS]
     name = getattr(loop, "name", None)
@@ -169,7 +176,7 @@ def _of_tool(tool: Any, where: str) -> Iterator[ValidationError]:
     kind = given.get("type")
     if not kind:
         yield ValidationError("MISSING_TOOL_TYPE", 'must be "function"', f"{where}.type")
-    elif kind not in KNOWN_TYPES:
+    elif isinstance(kind, str) and kind not in KNOWN_TYPES:
         said = f'is {kind!r}, and only "function" is known'
         yield ValidationError("UNKNOWN_TOOL_TYPE", said, f"{where}.type")
     function = given.get("function")
@@ -181,6 +188,21 @@ def _of_tool(tool: Any, where: str) -> Iterator[ValidationError]:
         yield ValidationError("INVALID_FUNCTION_TYPE", said, f"{where}.function")
     else:
         yield from _of_function(function, f"{where}.function")
+
+
+def _of_schema(tool: Any, where: str) -> Iterator[ValidationError]:
+    """What the server would refuse although it has the parts of a tool."""
+    given = tool.model_dump() if isinstance(tool, BaseModel) else tool
+    try:
+        OpenAIFunctionToolSchema.model_validate(given)
+    except PydanticValidationError as error:
+        issue = error.errors(include_url=False, include_input=False)[0]
+        place = [str(one) for one in issue["loc"]]
+        code = "INVALID_TOOL_TYPE"
+        if place[:1] == ["function"]:
+            parameters = place[1:2] == ["parameters"]
+            code = "INVALID_PARAMETERS_TYPE" if parameters else "INVALID_FUNCTION_TYPE"
+        yield ValidationError(code, issue["msg"], ".".join([where, *place]))
 
 
 def _of_function(function: Mapping[str, Any], where: str) -> Iterator[ValidationError]:

@@ -1,7 +1,6 @@
 """What an agent is: a loop, the context it runs in, and what it gives back."""
 
 import inspect
-import json
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -19,6 +18,7 @@ from osmosis_ai.rollout.core.schemas import (
     normalise_tools,
 )
 from osmosis_ai.rollout.file_names import file_name_of
+from osmosis_ai.rollout.wire_json import lenient_json
 
 if TYPE_CHECKING:
     from osmosis_ai.rollout.client import CompletionsResult
@@ -135,7 +135,8 @@ class RolloutContext:
         if self._debug_dir is None:
             return
         rollout_id = self.request.rollout_id
-        line = json.dumps({"event": event_type, "rollout_id": rollout_id, **data}, default=str)
+        event = {"event": event_type, "rollout_id": rollout_id, **data}
+        line = lenient_json(event).decode()
         path = Path(self._debug_dir) / f"{file_name_of(rollout_id)}.jsonl"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

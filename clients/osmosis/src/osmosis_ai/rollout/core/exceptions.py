@@ -1,6 +1,7 @@
 """What rollouts raise."""
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class OsmosisRolloutError(Exception):
@@ -26,6 +27,9 @@ class OsmosisServerError(OsmosisRolloutError):
         super().__init__(message)
         self.status_code = status_code
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.status_code)
+
 
 class OsmosisValidationError(OsmosisRolloutError):
     """The trainer refused the request, or gave an answer that is not of the documented form.
@@ -37,6 +41,9 @@ class OsmosisValidationError(OsmosisRolloutError):
     def __init__(self, message: str, status_code: int) -> None:
         super().__init__(message)
         self.status_code = status_code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.status_code)
 
 
 class AgentLoopNotFoundError(OsmosisRolloutError):
@@ -52,6 +59,9 @@ class AgentLoopNotFoundError(OsmosisRolloutError):
         self.available = list(available)
         names = ", ".join(self.available) or "none"
         super().__init__(f"No agent loop named {name!r} is registered; available: {names}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.available)
 
 
 class ToolExecutionError(OsmosisRolloutError):

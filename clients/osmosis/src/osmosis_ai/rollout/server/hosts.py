@@ -40,7 +40,8 @@ class Hosts:
         parts = urlsplit(server_url)
         host = (parts.hostname or "").rstrip(".")
         if self._allowed is not None:
-            if not any(_matches(one, host, parts.port) for one in self._allowed):
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            if not any(_matches(one, host, port) for one in self._allowed):
                 raise HostNotAllowedError(
                     f"server_url names the host {host!r}, not one of those allowed"
                 )
@@ -52,8 +53,10 @@ class Hosts:
             )
 
 
-def _matches(allowed: str, host: str, port: int | None) -> bool:
-    name, _, wanted = allowed.partition(":") if allowed.count(":") == 1 else (allowed, "", "")
+def _matches(allowed: str, host: str, port: int) -> bool:
+    name, wanted = allowed, ""
+    if allowed.startswith("[") or allowed.count(":") == 1:
+        name, _, wanted = allowed.partition("]:" if allowed.startswith("[") else ":")
     if wanted and wanted != str(port):
         return False
     if name.startswith("*."):

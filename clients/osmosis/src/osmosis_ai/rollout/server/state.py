@@ -123,7 +123,9 @@ class AppState:
         for key, record in list(self._known.items()):
             if record.finished is not None and record.finished < oldest:
                 self.clear_init_record(key)
-                self.completed_rollouts.pop(key, None)
+        for key, finished in list(self.completed_rollouts.items()):
+            if finished < oldest:
+                del self.completed_rollouts[key]
         if self.records is not None:
             self.records.forget_before(time.time() - self.record_ttl)
 
