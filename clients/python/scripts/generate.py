@@ -79,6 +79,17 @@ def quoted(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
+def branches(kind: str) -> list[str]:
+    """The members of a union, those within brackets left whole."""
+    members, depth = [""], 0
+    for part in kind.split(" | "):
+        members[-1] += part if depth == 0 else f" | {part}"
+        depth += part.count("[") + part.count("(") - part.count("]") - part.count(")")
+        if depth == 0:
+            members.append("")
+    return members[:-1]
+
+
 def docstring(text: str, indent: str) -> str:
     """Writes a docstring within the line width."""
     text = text.replace("\\", "\\\\")
@@ -197,6 +208,12 @@ class Models:
         end = f"{none}{default}"
         if not limits:
             line = f"    {name}: {kind}{end}"
+            members = branches(kind)
+            if len(line) > WIDTH and len(members) > 1 and not line.endswith(")"):
+                if none:
+                    members.append("None")
+                listed = "\n        | ".join(members)
+                return f"    {name}: (\n        {listed}\n    ){default}\n"
             if len(line) > WIDTH and line.endswith(")"):
                 head, _, arguments = line.rpartition("Field(")
                 line = f"{head}Field(\n        {arguments[:-1]}\n    )"

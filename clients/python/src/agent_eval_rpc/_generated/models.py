@@ -121,7 +121,11 @@ class BatchLineByName(RequestModel):
     provider: ProviderChoice | None = None
     """The model endpoint for this request alone."""
 
-    id: Annotated[Text, Field(max_length=256)] | Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
+    id: (
+        Annotated[Text, Field(max_length=256)]
+        | Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)]
+        | None
+    ) = None
     """Given back with the outcome."""
 
 
@@ -307,7 +311,11 @@ class BatchLineByRubric(RequestModel):
     provider: ProviderChoice | None = None
     """The model endpoint for this request alone."""
 
-    id: Annotated[Text, Field(max_length=256)] | Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
+    id: (
+        Annotated[Text, Field(max_length=256)]
+        | Annotated[Integer, Field(ge=-9007199254740991, le=9007199254740991)]
+        | None
+    ) = None
     """Given back with the outcome."""
 
 
@@ -486,7 +494,11 @@ class BatchScored(WireModel):
     index: Annotated[int, Field(ge=0)]
     """Which line this is about; blank lines are not counted."""
 
-    id: Annotated[str, Field(max_length=256)] | Annotated[int, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
+    id: (
+        Annotated[str, Field(max_length=256)]
+        | Annotated[int, Field(ge=-9007199254740991, le=9007199254740991)]
+        | None
+    ) = None
     """Given back with the outcome."""
 
     outcome: Literal["scored"]
@@ -500,7 +512,11 @@ class BatchUnscored(WireModel):
     index: Annotated[int, Field(ge=0)]
     """Which line this is about; blank lines are not counted."""
 
-    id: Annotated[str, Field(max_length=256)] | Annotated[int, Field(ge=-9007199254740991, le=9007199254740991)] | None = None
+    id: (
+        Annotated[str, Field(max_length=256)]
+        | Annotated[int, Field(ge=-9007199254740991, le=9007199254740991)]
+        | None
+    ) = None
     """Given back with the outcome."""
 
     outcome: Literal["unscored"]
