@@ -26,3 +26,14 @@ export function panelIssues({
   }
   return issues;
 }
+
+/** Each sample has the next seed, and the last one must still be an exact number. */
+export function seedIssues({
+  seed = 0,
+  samples = 1,
+}: Pick<JudgeRequest, 'seed' | 'samples'>): Issue[] {
+  if (seed <= Number.MAX_SAFE_INTEGER - (samples - 1)) return [];
+  return [
+    { path: 'seed', message: `is too large for ${samples} samples, each with the next seed` },
+  ];
+}

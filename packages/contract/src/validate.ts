@@ -4,7 +4,7 @@ import { validationError } from './errors.js';
 import { type Issue, issuePath } from './issues.js';
 import { type JudgeRequest, judgeByName, judgeByRubric } from './judge.js';
 import { METHODS, type MethodName } from './methods.js';
-import { panelIssues } from './panel-rules.js';
+import { panelIssues, seedIssues } from './panel-rules.js';
 import { type Rubric, rubric } from './rubric.js';
 import { rubricIssues } from './rubric-rules.js';
 
@@ -23,7 +23,7 @@ export function parseParams<N extends MethodName>(
 export function parseJudgeRequest(params: unknown): JudgeRequest {
   const what = 'Invalid judge request';
   const request = parseByRubric(judgeByName, judgeByRubric, params, what);
-  const issues = [...panelIssues(request), ...inlineIssues(request)];
+  const issues = [...panelIssues(request), ...seedIssues(request), ...inlineIssues(request)];
   if (issues.length > 0) throw validationError(what, issues);
   return request;
 }
@@ -31,7 +31,7 @@ export function parseJudgeRequest(params: unknown): JudgeRequest {
 export function parseCompareRequest(params: unknown): CompareRequest {
   const what = 'Invalid compare request';
   const request = parseByRubric(compareByName, compareByRubric, params, what);
-  const issues = inlineIssues(request);
+  const issues = [...seedIssues(request), ...inlineIssues(request)];
   if (issues.length > 0) throw validationError(what, issues);
   return request;
 }

@@ -36,7 +36,7 @@ from agent_eval_rpc._generated.models import (
 )
 from agent_eval_rpc._json import Issue
 from agent_eval_rpc._method import Method, ResultT
-from agent_eval_rpc._rules import panel_issues
+from agent_eval_rpc._rules import panel_issues, seed_issues
 from agent_eval_rpc._version import __version__
 from agent_eval_rpc.errors import (
     AgentEvalError,
@@ -76,7 +76,7 @@ def judge_params(options: object) -> Params:
     """Checks a judge request and writes it as the wire spells it."""
     what = "judge request"
     request = _by_rubric(JudgeByName, JudgeByRubric, options, what)
-    issues = panel_issues(request)
+    issues = [*panel_issues(request), *seed_issues(request.seed, request.samples)]
     if issues:
         raise validation_error(what, issues)
     return to_params(request)
@@ -89,7 +89,11 @@ def compare_call(options: Mapping[str, Any]) -> Call[CompareResult]:
         ValidationError: With every issue in ``details["issues"]``.
     """
     given = {k: v for k, v in options.items() if v is not None}
-    request = _by_rubric(CompareByName, CompareByRubric, given, "compare request")
+    what = "compare request"
+    request = _by_rubric(CompareByName, CompareByRubric, given, what)
+    issues = seed_issues(request.seed, request.samples)
+    if issues:
+        raise validation_error(what, issues)
     return Call(COMPARE, to_params(request))
 
 

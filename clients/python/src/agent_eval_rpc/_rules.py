@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
 
 MIN_TOTAL_WEIGHT = 1e-9
+MAX_SEED = 2**53 - 1
 
 
 def panel_issues(request: "JudgeByName | JudgeByRubric") -> list[Issue]:
@@ -37,6 +38,14 @@ def panel_issues(request: "JudgeByName | JudgeByRubric") -> list[Issue]:
     if (request.quorum or 1) > members:
         issues.append(Issue("quorum", f"is more than the {members} verdicts asked for"))
     return issues
+
+
+def seed_issues(seed: int | None, samples: int | None) -> list[Issue]:
+    """Each sample has the next seed, and the last one must still be an exact number."""
+    count = samples or 1
+    if (seed or 0) + count - 1 <= MAX_SEED:
+        return []
+    return [Issue("seed", f"is too large for {count} samples, each with the next seed")]
 
 
 def rubric_issues(rubric: "Rubric") -> list[Issue]:

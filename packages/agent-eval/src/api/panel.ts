@@ -129,11 +129,11 @@ async function answer(
   call: Deadline,
 ): Promise<Member> {
   const { model } = one;
-  if (round.over) return { model, error: calledOff() };
+  if (round.over) return { model, error: calledOff(false) };
   try {
     return { model, judgement: await one.judge(sample, round.deadline) };
   } catch (thrown) {
-    if (round.over && isStop(thrown)) return { model, error: calledOff() };
+    if (round.over && isStop(thrown)) return { model, error: calledOff(true) };
     const error = ofOneAlone(thrown, call);
     round.fail(1);
     return { model, error };

@@ -41,10 +41,11 @@ export function startRound(call: Deadline, spare: number): Round {
   };
 }
 
-/** What became of a member that was not waited for. */
-export function calledOff(): AgentEvalError {
+/** What became of a member that was not waited for, or not even asked. */
+export function calledOff(asked: boolean): AgentEvalError {
   return new AgentEvalError(
     'cancelled',
     'Called off, as too many others had failed for the quorum to be reached.',
+    asked ? {} : { attempts: 0 },
   );
 }

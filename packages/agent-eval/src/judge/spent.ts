@@ -23,8 +23,10 @@ export function spentUntil({ code, details }: AgentEvalError): Spent {
     ? { ...details.usage, costUsd: costOf(details.usage) }
     : null;
   // A reply without a verdict is paid for; of other failures only what they say is known.
-  const replied = code.startsWith('judge_');
-  return { usage: known ?? (replied && attempts > 0 ? null : NOTHING), attempts };
+  const replied = code.startsWith('judge_') && attempts > 0;
+  // One that was cut off may have been answered all the same, unless it was never sent.
+  const cutOff = (code === 'timeout' || code === 'cancelled') && details.attempts !== 0;
+  return { usage: known ?? (replied || cutOff ? null : NOTHING), attempts };
 }
 
 function isUsage(value: unknown): value is Omit<Usage, 'costUsd'> & { costUsd?: number | null } {
