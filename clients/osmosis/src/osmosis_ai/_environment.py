@@ -25,7 +25,8 @@ def settings_with(prefix: str) -> dict[str, str]:
     """Variables that start with a prefix, without it and in lower case; ``.env`` fills gaps."""
     from dotenv import dotenv_values  # noqa: PLC0415 - slow to import
 
-    found = {**dotenv_values(".env"), **os.environ}
+    set_here = {name: value for name, value in os.environ.items() if value.strip()}
+    found = {**dotenv_values(".env"), **set_here}
     return {
         name[len(prefix) :].lower(): value
         for name, value in found.items()

@@ -159,3 +159,10 @@ def test_L10_what_is_given_to_a_client_or_a_server_beats_the_settings() -> None:
         assert (state.max_concurrent, state.record_ttl) == (2, 1.5)
 
     asyncio.run(test())
+
+
+def test_a_blank_variable_hides_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text("OSMOSIS_ROLLOUT_CLIENT_MAX_RETRIES=4\n")
+    monkeypatch.setenv("OSMOSIS_ROLLOUT_CLIENT_MAX_RETRIES", " ")
+    assert RolloutClientSettings().max_retries == 4

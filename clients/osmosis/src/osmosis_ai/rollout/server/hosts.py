@@ -16,6 +16,10 @@ _METADATA_ADDRESSES = tuple(
 )
 
 
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
 class HostNotAllowedError(ValueError):
     """A request names a trainer that this server does not speak to."""
 
@@ -79,7 +83,14 @@ async def _addresses(host: str) -> list[str]:
 
 
 def _refused(address: str) -> bool:
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(ip, "ipv4_mapped", None)
-    ip = mapped or ip
+    ip = _within(ipaddress.ip_address(address.partition("%")[0]))
     return ip.is_link_local or ip.is_multicast or ip in _METADATA_ADDRESSES
+
+
+def _within(ip: _Address) -> _Address:
+    """The IPv4 address that an IPv6 address leads to, where it is of such a kind."""
+    if isinstance(ip, ipaddress.IPv4Address):
+        return ip
+    if ip in _NAT64:
+        return ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF)
+    return ip.ipv4_mapped or ip.sixtofour or ip
