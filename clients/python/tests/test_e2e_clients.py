@@ -350,7 +350,8 @@ def test_a_panel_names_who_failed(provider: ModelServer, kind: str) -> None:
         with pytest.raises(JudgeError) as caught:
             client.judge("x", rubric=QUALITY, models=["a", "c"])
     assert caught.value.code == "judge_no_quorum"
-    assert caught.value.details["given"] == 1
+    # Once "c" has failed nothing waits for "a", which may have answered before.
+    assert caught.value.details["given"] in {0, 1}
 
 
 @pytest.mark.parametrize("kind", KINDS)

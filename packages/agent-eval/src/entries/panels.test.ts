@@ -159,7 +159,8 @@ describe('a panel of models', () => {
   });
 
   it('is unscored with too few verdicts', async () => {
-    const poor = { reply: { content: 'Fine.' } };
+    // Late enough for the other to be done: what is under way when it fails is called off.
+    const poor = { reply: { content: 'Fine.' }, delayMs: 500 };
     await provider.script([of('a', says(2)), of('b', poor)]);
     await expect(judge({ models: ['a', 'b'] })).rejects.toMatchObject({
       code: 'judge_no_quorum',
