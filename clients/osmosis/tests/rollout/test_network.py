@@ -26,7 +26,21 @@ class Services:
     url: str = ""
     waiting: int = 0
 
+    tasks: "set[asyncio.Task[Any]]" = field(default_factory=set)
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        try:
+            await self._answer(reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            # The asker had its answer from another service, and left.
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, path, _ = head[0].split()
         pairs = (line.split(": ", 1) for line in head[1:] if line)
@@ -36,11 +50,10 @@ class Services:
             writer.write(f"HTTP/1.1 {status} Said\r\ncontent-length: {len(body)}\r\n".encode())
             writer.write(b"connection: close\r\n\r\n" + body)
             await writer.drain()
-        else:
-            self.waiting += 1
-            await reader.read()
-            self.waiting -= 1
-        writer.close()
+            return
+        self.waiting += 1
+        await reader.read()
+        self.waiting -= 1
 
     def sources(self, *paths: str) -> tuple[Source, ...]:
         return tuple(Source(self.url + path) for path in paths)
@@ -55,6 +68,9 @@ async def services(**answers: "tuple[int, bytes]") -> AsyncIterator[Services]:
         yield made
     finally:
         server.close()
+        await asyncio.gather(*made.tasks, return_exceptions=True)
+        # A closed transport is gone in the next turn of the loop.
+        await asyncio.sleep(0)
 
 
 GOOD = (200, b" 203.0.113.7\r\n")
